@@ -14,13 +14,14 @@ from stackmask.grammar.turns.formats.fields import MAX_COUNT
 def text(
     *, excludes: Iterable[str] = (), max_chars: int | None = None, max_tokens: int | None = None
 ) -> Grammar:
-    """Return the grammar of any text that holds none of the ``excludes``, of at most ``max_chars`` characters.
+    """Return the grammar of any text that contains none of the ``excludes``, of at most ``max_chars``
+    characters.
 
-    Between markers (``tag``) it ends with the first of them. Special tokens are never part of a text.
-    ``max_tokens``: the tokens that the text may take. A token counts if a byte of the text is in it, also one that begins
-        before the text or goes on beyond its end. If the last one ends inside of a character, that character may be finished.
-        Only ``accept_token`` counts: while such a text is open, ``accept_string`` is refused.
-    Raises: StackmaskError for arguments that mean nothing.
+    Between markers (``tag``) it ends at the first end marker. Special tokens are never part of a text.
+    ``max_tokens``: the maximum number of tokens. A token counts if it contains a byte of the text, even if it
+    begins before the text or extends beyond its end. If the last one ends inside a character, further tokens
+    may complete it. Only ``accept_token`` counts tokens: inside such a text, ``accept_string`` is refused.
+    Raises: StackmaskError for invalid arguments.
     """
     if isinstance(excludes, str) or not isinstance(excludes, Iterable):
         raise StackmaskError(f"`excludes` is a list of strings, not {type(excludes).__name__}")
@@ -35,10 +36,10 @@ def text(
 
 
 def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
-    """Return the grammar of a text of ``content`` between ``begin`` and ``end``, or one of several ends.
+    """Return the grammar of ``content`` between ``begin`` and ``end``, or one of several ends.
 
-    Markers that a vocabulary has as special tokens are these, once it is compiled. Free text (``text``) ends with the
-    first of its ends. Raises: StackmaskError for other arguments than these; as ``union``.
+    When the grammar is compiled, markers that are special tokens of the vocabulary become these tokens. Free
+    text (``text``) ends at the first end marker. Raises: StackmaskError for invalid arguments; as ``union``.
     """
     ends = [end] if isinstance(end, str) else list(end) if isinstance(end, Iterable) else []
     if not isinstance(begin, str) or not ends or not all(isinstance(each, str) for each in ends):

@@ -1,4 +1,4 @@
-"""What a caller may name as the output of a model, and how a text becomes a value of it."""
+"""The kinds of output that a caller may specify, and the conversion of a text to a value."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ LETTERS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERB
 
 
 class OutputError(StackmaskError, TypeError):
-    """No grammar can be made of what was given."""
+    """No grammar can be created from the argument."""
 
 
 @final
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """How a text of a grammar becomes a value.
+    """The conversion of a text of a grammar to a value.
 
-    ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for a text that is its own value;
-    "member" for one that stands for a member of ``type``, a Literal or Enum.
-    Grammars with equal rules may differ in it. A type that cannot be pickled, such as a class within a function, stays
-    behind: the copy gives JSON values.
+    ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for a text that is its
+    own value; "member" for a member of ``type``, a Literal or Enum. Grammars with equal rules may differ in
+    it. A type that cannot be pickled, such as a class within a function, is dropped: the copy returns JSON
+    values.
     """
 
     kind: Literal["json", "text", "member"]
@@ -102,9 +102,10 @@ class Output:
         return adapter.validate_json(text)
 
     def partial(self, text: str) -> Any:
-        """Return what the beginning of a text has of the value, plain Python values; None while there is nothing.
+        """Return the value of an incomplete text in plain Python values; None if there is none yet.
 
-        A type is not asked: its validators may refuse what is not complete. Without pydantic, only whole JSON has a value.
+        The type is not used, since its validators may reject incomplete values. Without pydantic, only
+        complete JSON has a value.
         """
         if self.kind == "text":
             return text
@@ -127,7 +128,7 @@ _JSON: Final = Output("json")
 
 
 def describe_refusal(error: Exception) -> str:
-    """Return in one line why a text has no value: what pydantic found, or the error itself."""
+    """Return a one-line reason why a text has no value: pydantic's message, or the error itself."""
     if not hasattr(error, "errors"):
         return f"{type(error).__name__}: {error}"
     listed = error.errors(include_url=False, include_input=False, include_context=False)
@@ -146,7 +147,8 @@ def has_members(source: Any) -> bool:
 
 
 def members_of(source: Any) -> Mapping[str, Any]:
-    """Return the members of a ``Literal[…]`` or enumeration by their text: strings as they are, others as in JSON.
+    """Return the members of a ``Literal[…]`` or enumeration by their text: strings unchanged, others as in
+    JSON.
 
     Raises: OutputError if there are none, one has no text, or two have the same.
     """
@@ -172,9 +174,9 @@ def members_of(source: Any) -> Mapping[str, Any]:
 
 
 def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
-    """Return what is to be chosen from, and how the texts become values.
+    """Return the choices, and the conversion of texts to values.
 
-    Raises: StackmaskError for what is no list of strings, Literal or Enum.
+    Raises: StackmaskError unless it is a list of strings, a Literal or an Enum.
     """
     if has_members(source):
         return members_of(source), Output("member", source)
@@ -189,16 +191,17 @@ def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
 
 
 def output_of_schema(schema: Any) -> Output:
-    """Return the output of a JSON Schema, or of the type that it was made of."""
+    """Return the output of a JSON Schema, or of its source type."""
     if type(schema) is dict:  # nearly always
         return _JSON
     return Output("json", schema if is_output_type(schema) else None)
 
 
 def reader_of(source: Any) -> Reader:
-    """Return the method of ``Grammar`` that reads this. Text that begins with a brace is a JSON Schema, as no rule does.
+    """Return the method of ``Grammar`` that reads this. Text that begins with a brace is a JSON Schema, since
+    no rule does.
 
-    Raises: OutputError for anything that none can be made of, with what is possible.
+    Raises: OutputError for anything else, with a list of the possibilities.
     """
     if isinstance(source, str):
         return "from_json_schema" if source.lstrip().startswith("{") else "from_ebnf"
@@ -235,10 +238,11 @@ def reader_of(source: Any) -> Reader:
 
 
 def prompt_for(source: Any) -> str:
-    """Return the lines of a prompt that describe to the model what to write: a mask cannot do so.
+    """Return lines for a prompt that describe the required output to the model, which a mask cannot do.
 
     ``source``: a type or a JSON Schema, as for ``Grammar.of``, with its titles and descriptions; or a list of strings.
-    Raises: OutputError for other grammars, which only words can describe; SchemaError for text that is not JSON.
+    Raises: OutputError for other grammars, which have no standard description; SchemaError for text that is
+        not JSON.
     """
     reader = reader_of(source)
     if reader == "from_choices":
@@ -257,14 +261,17 @@ def prompt_for(source: Any) -> str:
 
 
 def is_choice(item: Any) -> bool:
-    """Return whether this is a string that can be no grammar and no schema, so that choices were meant."""
+    """Return whether this is a string that is neither a grammar nor a schema, so that choices were probably
+    meant.
+    """
     return isinstance(item, str) and reader_of(item) == "from_ebnf" and "::=" not in item
 
 
 def _check_keywords(schema: Mapping[Any, Any]) -> None:
-    """Refuse a dict without any keyword: as a JSON Schema it would allow everything, and something was meant.
+    """Refuse a dict without any keyword: as a JSON Schema it would allow everything, which is hardly
+    intended.
 
-    Raises: OutputError, with what to write.
+    Raises: OutputError, with the remedy.
     """
     from stackmask.grammar.json_schema.document.drafts import is_unknown, meant_keyword
 
@@ -286,12 +293,14 @@ def _check_keywords(schema: Mapping[Any, Any]) -> None:
 
 
 def is_output_type(source: Any) -> bool:
-    """Return whether this is a Python type, ``Literal`` and unions included, rather than an object of one."""
+    """Return whether this is a Python type, including ``Literal`` and unions, rather than an instance."""
     return is_type(source) and (isinstance(source, type) or not dataclasses.is_dataclass(source))
 
 
 def letters_of(pattern: re.Pattern[Any]) -> str:
-    """Return the flags of a compiled pattern as letters. Raises: OutputError for flags that change no grammar."""
+    """Return the flags of a compiled pattern as letters. Raises: OutputError for flags that do not affect a
+    grammar.
+    """
     if pattern.flags & re.LOCALE:
         raise OutputError(
             "the pattern depends on the locale (re.LOCALE): compile it without, or with re.ASCII"

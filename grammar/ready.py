@@ -1,7 +1,7 @@
-"""Bundled grammars as the front end and the passes made them, read from a file instead of being made once more.
+"""Bundled grammars in normal form, read from a file instead of being computed again.
 
-``./dev grammars`` writes a ``.ready`` file beside each source. It counts as long as its digest is that of the format, the
-sources and its own lines; else it is passed over, and the sources are read.
+``./dev grammars`` writes a ``.ready`` file next to each source. It is valid if its digest matches the format,
+the sources and its own lines; otherwise it is ignored, and the sources are read.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Ready:
         self._sources, self._written, self._normalized = sources, written, normalized
 
     def written(self) -> RuleSet:
-        """Return the rules as written; their expressions have no places, the rules themselves have."""
+        """Return the rules as written; their expressions have no positions, but the rules themselves have."""
         return self._rules(self._written)
 
     def normalized(self) -> RuleSet:
-        """Return the rules as the automaton needs them. Cost: about 1 µs for each different expression."""
+        """Return the rules in normal form. Cost: about 1 µs for each distinct expression."""
         return self._rules(self._normalized)
 
     def _rules(self, line: str) -> RuleSet:
@@ -72,9 +72,9 @@ class Ready:
 
 
 def find_ready(path: Path, name: str) -> Ready | None:
-    """Return what the file beside a source holds; None if there is none that fits it.
+    """Return the contents of the file next to a source; None if there is no valid one.
 
-    ``name``: what diagnostics call the source. Cost: reading both, and their digest, about 0.1 ms.
+    ``name``: the name of the source in diagnostics. Cost: reading both, and their digest, about 0.1 ms.
     """
     try:
         head, written, normalized, _ = path.with_suffix(SUFFIX).read_text("utf-8").split("\n")
@@ -91,7 +91,7 @@ def find_ready(path: Path, name: str) -> Ready | None:
 
 
 def digest_of(sources: list[SourceText], written: str, normalized: str) -> str:
-    """Return the digest that a file begins with."""
+    """Return the digest at the beginning of a file."""
     found = blake2b(FORMAT.encode(), digest_size=16)
     for part in (*[source.text for source in sources], written, normalized):
         data = part.encode()
@@ -100,7 +100,9 @@ def digest_of(sources: list[SourceText], written: str, normalized: str) -> str:
 
 
 def written_rules(path: Path, name: str, start: str) -> RuleSet:
-    """Return the rules of a file of this package as written, with another start rule, before which blanks may come too."""
+    """Return the rules of a bundled file as written, with another start rule, before which blanks are allowed
+    too.
+    """
     from stackmask.grammar.ebnf.modules import load_rules
     from stackmask.grammar.notation.loading import START_RULE
 

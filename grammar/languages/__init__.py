@@ -1,1 +1,1 @@
-"""Regular languages: automata over classes of characters or bytes, and what can be read off expressions."""
+"""Regular languages: automata over classes of characters or bytes, and properties of expressions."""

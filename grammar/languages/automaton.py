@@ -1,7 +1,9 @@
-"""Finite automata over classes of characters or bytes: minimal ones, Boolean operations, members, and back to expressions.
+"""Finite automata over classes of characters or bytes: minimisation, Boolean operations, members, and
+conversion to expressions.
 
-Sources: J. A. Brzozowski and E. J. McCluskey, Signal flow graph techniques for sequential circuit state diagrams, 1963, for
-the way back; M. O. Rabin and D. Scott, Finite automata and their decision problems, 1959, for the others.
+Sources: J. A. Brzozowski and E. J. McCluskey, Signal flow graph techniques for sequential circuit state
+    diagrams, 1963, for the conversion to expressions; M. O. Rabin and D. Scott, Finite automata and their
+    decision problems, 1959, for the others.
 """
 
 from __future__ import annotations
@@ -33,9 +35,9 @@ Graph = dict[int, dict[int, ir.Expr]]
 
 @dataclass(frozen=True, slots=True)
 class Automaton:
-    """A deterministic automaton that begins in state 0.
+    """A deterministic automaton that starts in state 0.
 
-    ``rows``: of each state, class → next state; a class that is not there leads nowhere. ``classes``: disjoint sets of
+    ``rows``: for each state, class → next state; a missing class is a dead end. ``classes``: disjoint sets of
     characters, or of bytes.
     """
 
@@ -52,7 +54,7 @@ class Automaton:
         )
 
     def blocks(self) -> dict[int, int]:
-        """Return the block of each state that is alive, in order; states of one block accept the same strings."""
+        """Return the block of each live state, in order; states of one block accept the same strings."""
         alive = sorted(self.alive())
         number = {state: at for at, state in enumerate(alive)}
         moves = [
@@ -66,7 +68,7 @@ class Automaton:
         return dict(zip(alive, merged(accepting, moves, len(self.classes)), strict=True))
 
     def minimal(self) -> Automaton:
-        """Return the smallest automaton of the same strings, with no state from which no string ends."""
+        """Return the smallest automaton for the same strings, without dead states."""
         block = self.blocks()
         if 0 not in block:
             return Automaton([{}], [False], self.classes, self.as_bytes)
@@ -87,7 +89,7 @@ class Automaton:
         )
 
     def intersection(self, other: Automaton, most: int) -> Automaton:
-        """Return the automaton of the strings of both; their classes are the same. Raises: TooLarge."""
+        """Return the intersection; both automata have the same classes. Raises: TooLarge."""
 
         def read(pair: tuple[int, int]) -> tuple[bool, Iterable[tuple[int, tuple[int, int]]]]:
             left, right = self.rows[pair[0]], other.rows[pair[1]]
@@ -97,17 +99,19 @@ class Automaton:
         return explored([(0, 0)], read, self.classes, self.as_bytes, most)
 
     def is_finite(self) -> bool:
-        """Return whether there are finitely many strings."""
+        """Return whether the language is finite."""
         alive = self.alive()
         return 0 not in alive or 0 in self._finite(alive)
 
     def is_endless(self) -> bool:
-        """Return whether every beginning of a string begins infinitely many; False if there is no string."""
+        """Return whether every prefix of a string has infinitely many completions; False if the language is
+        empty.
+        """
         alive = self.alive()
         return 0 in alive and not self._finite(alive)  # mutant: every-beginning
 
     def _finite(self, alive: set[int]) -> set[int]:
-        """Return the states, of those that are alive, from which finitely many strings end."""
+        """Return the live states with a finite language."""
         targets = {state: {t for t in self.rows[state].values() if t in alive} for state in alive}
         before: dict[int, list[int]] = {state: [] for state in alive}
         for state, following in targets.items():
@@ -122,7 +126,7 @@ class Automaton:
         return set(found)
 
     def words(self, most: int, start: int = 0) -> Iterator[str]:
-        """Yield strings that are accepted from a state on, the shorter ones first, at most so many; of bytes, as Latin-1."""
+        """Yield strings accepted from a state, shorter ones first, up to a limit; bytes as Latin-1."""
         alive = self.alive()
         level = [("", start)] if start in alive else []
         while level and most > 0:
@@ -140,11 +144,13 @@ class Automaton:
             level = [(word, state) for state, words in reached.items() for word in words]
 
     def shortest(self) -> str | None:
-        """Return a shortest string; None if there is none."""
+        """Return a shortest string; None if the language is empty."""
         return next(self.words(1), None)
 
     def random_word(self, rng: random.Random, length: int = 20) -> str | None:
-        """Return a string at random, which takes a shortest way to its end after so many characters; None if there is none."""
+        """Return a random string, which takes the shortest way to its end after a given length; None if the
+        language is empty.
+        """
         alive, state, word = self.alive(), 0, ""
         while len(word) < length:
             moves = [(letter, target) for letter, target in self.rows[state].items() if target in alive]
@@ -165,14 +171,14 @@ class Automaton:
         return state is not None and self.accepting[state]
 
     def first(self) -> Ranges:
-        """Return the characters that strings begin with."""
+        """Return the characters that strings can begin with."""
         alive = self.alive()
         return self._union(
             letter for letter, target in self.rows[0].items() if 0 in alive and target in alive
         )
 
     def last(self) -> Ranges:
-        """Return the characters that strings end with."""
+        """Return the characters that strings can end with."""
         reached = reaching([(t, s) for s, row in enumerate(self.rows) for t in row.values()], [0])
         return self._union(a for s in reached for a, t in self.rows[s].items() if self.accepting[t])
 
@@ -180,9 +186,10 @@ class Automaton:
         return charclass.normalize(r for letter in letters for r in self.classes[letter])
 
     def expression(self, entries: Sequence[tuple[ir.Expr, int]] = ((ir.EPSILON, 0),)) -> ir.Expr:
-        """Return the expression of the strings.
+        """Return the expression for the strings.
 
-        ``entries``: the states to begin with, and what stands before each; the empty string before the first.
+        ``entries``: the initial states, and the expression before each; by default the first state after the
+        empty string.
         Raises: TooLarge.
         """
         block = self.blocks()
@@ -216,9 +223,9 @@ def explored(
     as_bytes: bool,
     most: int,
 ) -> Automaton:
-    """Return the automaton of the states that can be reached, the first ones first.
+    """Return the automaton of the reachable states, first ones first.
 
-    ``read``: of a state, whether it accepts, and its classes with the states that they lead to.
+    ``read``: returns for a state whether it accepts, and its transitions by class.
     Raises: TooLarge beyond ``most`` states.
     """
     numbers = {state: number for number, state in enumerate(starts)}
@@ -241,7 +248,7 @@ def explored(
 
 
 def reaching(edges: Iterable[tuple[int, int]], ends: Iterable[int]) -> set[int]:
-    """Return the states from which one of some states can be reached, these included."""
+    """Return the states from which one of the given states can be reached, including these."""
     before: dict[int, list[int]] = {}
     for state, target in edges:
         before.setdefault(target, []).append(state)
@@ -256,7 +263,7 @@ def reaching(edges: Iterable[tuple[int, int]], ends: Iterable[int]) -> set[int]:
 
 
 def eliminate(graph: Graph, kept: set[int]) -> None:
-    """Take all states but some out of a graph of expressions; what led through them leads past them.
+    """Eliminate all states but some from a graph of expressions, replacing the paths through them.
 
     Raises: TooLarge.
     """
@@ -306,7 +313,7 @@ def eliminate(graph: Graph, kept: set[int]) -> None:
 
 
 def through(into: ir.Expr, loop: ir.Expr | None, out: ir.Expr) -> ir.Expr:
-    """Return a way into a state, around its loop and out of it; `x* x` is `x x*`."""
+    """Return the path into a state, around its loop and out of it; `x* x` is `x x*`."""
     if loop is None:
         return concat([into, out])
     if loop == out:
@@ -331,7 +338,7 @@ NOTHING: Final[frozenset[int]] = frozenset()
 
 
 class Ways(NamedTuple):
-    """What a continuation reads and where that leads, or the continuations that it stands for, in order."""
+    """The transitions of a continuation, or the ordered list of continuations that it stands for."""
 
     takes: frozenset[int]
     target: int
@@ -339,10 +346,10 @@ class Ways(NamedTuple):
 
 
 class Continuations:
-    """A nondeterministic automaton that is made as it is asked for: its states are lists of nodes, as numbers.
+    """A nondeterministic automaton built on demand: its states are lists of nodes, as numbers.
 
-    The first numbers stand for ends. ``sets``: of characters that are told apart beside those of the nodes. ``lazy``: the
-    repetitions that try few rounds first, by identity. Raises: TooLarge with too many classes of characters.
+    The first numbers stand for ends. ``sets``: further sets of characters to distinguish. ``lazy``: the lazy
+    repetitions, by identity. Raises: TooLarge with too many classes of characters.
     """
 
     def __init__(
@@ -397,7 +404,9 @@ class Continuations:
         return number
 
     def ways(self, here: int) -> Ways:
-        """Return the ways of a continuation that is no end. Raises: TooLarge for what is no plain expression."""
+        """Return the transitions of a continuation that is not an end. Raises: TooLarge for an unsupported
+        expression.
+        """
         known = self.known.get(here)
         if known is None:
             known = self.known[here] = self._ways(self.nodes[here], self.rests[here])

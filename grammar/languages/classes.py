@@ -1,4 +1,4 @@
-"""Classes of characters or bytes: operations on sets of them, their expressions, and the letters of an automaton."""
+"""Classes of characters or bytes: set operations, their expressions, and the alphabet of an automaton."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BYTES: Final[Ranges] = ((0, 0xFF),)
 
 
 class TooLarge(Exception):
-    """An automaton, its classes or its expression, that would be larger than the limit."""
+    """An automaton, its classes or its expression would exceed the limit."""
 
 
 # what is remembered is charged all the same, so that no outcome depends on what came before
@@ -107,7 +107,8 @@ def one_of(ranges: Iterable[tuple[int, int]], as_bytes: bool) -> ir.Expr:
 def classes_of(
     wanted: Iterable[Ranges], universe: Ranges, most: int
 ) -> tuple[list[Ranges], dict[Ranges, frozenset[int]]]:
-    """Return the classes of all characters that some sets make, and for each set the numbers of its classes.
+    """Return the partition of all characters induced by some sets, and for each set the numbers of its
+    classes.
 
     Raises: TooLarge.
     Cost: linear in the ranges, times the sets that a character is in.

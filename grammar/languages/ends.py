@@ -1,12 +1,13 @@
-"""The strings of an expression by their first and last character: what anchors and word boundaries ask about.
+"""The strings of an expression by their first and last character, as anchors and word boundaries require.
 
-All methods of ``Ends`` keep counters, and return an expression of the same size up to a constant for each item that can
-be empty. The results never hold the empty string.
+All methods of ``Ends`` keep counters, and return an expression of the same size up to a constant for each
+nullable item. The results never contain the empty string.
 
-Byte strings need not be UTF-8. A Unicode word boundary in them asks about whole characters, as Rust's ``regex::bytes`` has
-it: where the bytes beside it are no character, it sees neither a word character nor another one. ``INVALID`` stands for
-that among the ranges. Before a place it looks for the last byte that can begin a character, at most four back, and takes
-the character there, be it followed by more continuation bytes than belong to it.
+Byte strings need not be UTF-8. A Unicode word boundary in them considers whole characters, as in Rust's
+``regex::bytes``: if the adjacent bytes are not a character, it sees neither a word character nor another one.
+``INVALID`` represents this among the ranges. Before a position it looks for the last byte that can begin a
+character, at most four back, and uses the character there, even if more continuation bytes follow than belong
+to it.
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ MAX_WRITTEN: Final = 50_000  # items of sequences with their first or last chara
 
 
 class CannotSplit(Exception):
-    """An expression whose strings cannot be told apart by their first or last character."""
+    """The strings of an expression cannot be split by their first or last character."""
 
 
 class Ends:
-    """Splits expressions of text, or of bytes: then ranges are ranges of bytes and literals are not decoded."""
+    """Splits expressions over text, or over bytes: then ranges are ranges of bytes and literals are not
+    decoded.
+    """
 
     def __init__(self, as_bytes: bool) -> None:
         self.as_bytes = as_bytes
@@ -46,19 +49,19 @@ class Ends:
     def begin(self, expr: ir.Expr, ranges: Ranges, outer: bool = False) -> ir.Expr:
         """Return the strings of the expression whose first character is in the ranges.
 
-        ``outer``: the expression goes up to the end of the text.
+        ``outer``: the expression extends to the end of the text.
         """
         return self._restrict(expr, ranges, True, outer)
 
     def end(self, expr: ir.Expr, ranges: Ranges, outer: bool = False) -> ir.Expr:
         """Return the strings of the expression whose last character is in the ranges.
 
-        ``outer``: the expression stands at the beginning of the text.
+        ``outer``: the expression begins at the start of the text.
         """
         return self._restrict(expr, ranges, False, outer)
 
     def nonempty(self, expr: ir.Expr) -> ir.Expr:
-        """Return the strings of the expression that are not empty."""
+        """Return the non-empty strings of the expression."""
         return self.begin(expr, self.any) if nullable(expr) else expr
 
     # recursion is as deep as the expression, which the reader limits
@@ -151,7 +154,7 @@ NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
 
 
 def is_ascii_test(ranges: Ranges) -> bool:
-    """Return whether the ranges hold everything beyond ASCII, or nothing of it, so that bytes will do."""
+    """Return whether the ranges contain everything beyond ASCII, or none of it, so that bytes suffice."""
     beyond = intersect(ranges, NON_ASCII)
     return beyond == NON_ASCII or (not beyond and (not ranges or ranges[-1][1] != INVALID))
 
@@ -176,7 +179,7 @@ _EVERY: Final[ir.Expr] = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
 
 def with_invalid(ranges: Ranges) -> Ranges:
-    """Return the ranges and what is no character."""
+    """Return the ranges and INVALID."""
     return charclass.normalize((*ranges, (INVALID, INVALID)))
 
 

@@ -1,8 +1,10 @@
-"""What is read off the form of an expression: the empty string, how many members, what they begin and go on with.
+"""Properties visible in the form of an expression: nullability, number of members, first and following
+characters.
 
-A pattern reads each string in one way only if no two of its places can read the same character next, and where it may end
-or go on, it goes on (A. Brüggemann-Klein and D. Wood, One-Unambiguous Regular Languages, 1998). Order and laziness then decide
-nothing. That is made from parts (``paths``), so that parts that occur often are looked at once; "no" may be wrong, "yes" is not.
+A pattern reads each string in one way only if no two of its positions can read the same character next, and
+it always continues where it could also end (A. Brüggemann-Klein and D. Wood, One-Unambiguous Regular
+Languages, 1998). Order and laziness are then irrelevant. This is computed bottom-up (``paths``), so that
+shared parts are analysed once; "no" may be wrong, "yes" is not.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ MANY: Final = 1_000_000_000  # more than anything that is counted here
 
 
 def concat(items: Iterable[ir.Expr]) -> ir.Expr:
-    """Return one item after the other; neighbouring literals become one."""
+    """Return the concatenation of the items, with adjacent literals merged."""
     flat: list[ir.Expr] = []
     for item in items:
         for part in item.items if isinstance(item, ir.Sequence) else (item,):
@@ -41,7 +43,7 @@ def concat(items: Iterable[ir.Expr]) -> ir.Expr:
 
 
 def nullable(expr: ir.Expr) -> bool:
-    """Return whether a regular expression holds the empty string. Recursion is as deep as the expression."""
+    """Return whether a regular expression contains the empty string. Recursion is as deep as the expression."""
     match expr:
         case ir.Literal(data):
             return not data
@@ -58,7 +60,9 @@ def nullable(expr: ir.Expr) -> bool:
 
 @lru_cache(4096)
 def is_plain(expr: ir.Expr) -> bool:
-    """Return whether the expression is made of characters, sequences, choices, repetitions, none of them empty."""
+    """Return whether the expression consists of characters, sequences, choices and repetitions, none of them
+    empty.
+    """
     return all(
         isinstance(part, ir.Literal | ir.Sequence | ir.Repeat)
         or (isinstance(part, ir.CharClass) and bool(part.ranges))
@@ -68,7 +72,7 @@ def is_plain(expr: ir.Expr) -> bool:
 
 
 def at_least(expr: ir.Expr) -> int:
-    """Return a number of texts that a plain expression has at least, up to the limit."""
+    """Return a lower bound on the number of strings of a plain expression, up to the limit."""
     match expr:
         case ir.CharClass(ranges):
             return sum(high - low + 1 for low, high in ranges)
@@ -90,7 +94,7 @@ def at_least(expr: ir.Expr) -> int:
 
 
 class Paths(NamedTuple):
-    """What is known of a part: whether it may be empty, what it begins with, what its end could go on with."""
+    """Facts about a part: nullability, first characters, possible continuations of its end."""
 
     is_empty: bool
     first: Ranges
@@ -104,7 +108,7 @@ UNKNOWN: Final = Paths(True, charclass.ANY, charclass.ANY, False)
 
 # recursion is as deep as groups are nested, which the reader limits
 def paths(node: object, lazy: dict[int, ir.Repeat]) -> Paths:
-    """Return what is known of a node. ``lazy``: the lazy repetitions, by identity. Cost: about linear."""
+    """Return the facts about a node. ``lazy``: the lazy repetitions, by identity. Cost: about linear."""
     spend(3)
     match node:
         case ir.Literal(data):
@@ -127,7 +131,7 @@ def paths(node: object, lazy: dict[int, ir.Repeat]) -> Paths:
 
 
 def in_sequence(parts: Iterable[Paths]) -> Paths:
-    """Return what is known of parts that follow each other."""
+    """Return the facts about a sequence of parts."""
     found = EMPTY
     for part in parts:
         spend(2)
@@ -144,7 +148,7 @@ def in_sequence(parts: Iterable[Paths]) -> Paths:
 
 
 def in_choice(parts: list[Paths]) -> Paths:
-    """Return what is known of alternatives, in their order."""
+    """Return the facts about alternatives, in their order."""
     first: Ranges = ()
     more: Ranges = ()
     single = all(part.is_single for part in parts)
@@ -159,7 +163,7 @@ def in_choice(parts: list[Paths]) -> Paths:
 
 
 def of_words(words: list[str]) -> Paths:
-    """Return what is known of a choice of words: a word hides those after it that begin with it."""
+    """Return the facts about a choice of words: a word hides later ones that begin with it."""
     places: dict[str, int] = {}
     for number, word in enumerate(words):
         places.setdefault(word, number)
@@ -177,7 +181,7 @@ def of_words(words: list[str]) -> Paths:
 
 
 def repeated(part: Paths, low: int, high: int | None, is_lazy: bool) -> Paths:
-    """Return what is known of a repetition."""
+    """Return the facts about a repetition."""
     if high == 0:
         return EMPTY
     single = part.is_single and not is_lazy

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Which states of an automaton accept the same strings, by partitions that are refined.
+"""Equivalent states of an automaton, by partition refinement.
 
 Source: A. Valmari, Fast brief practical DFA minimization, Information Processing Letters 112 (2012):
 Hopcroft's algorithm with two partitions, of states and of transitions. Cost: O(m log m) for m transitions.
@@ -20,7 +20,7 @@ cdef class Partition:
     """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
 
     cdef int begin(self, int32_t count) except FAILED nogil:
-        """Put everything into one set, or into none if there is nothing."""
+        """Put everything into one set, or into none if there are no elements."""
         cdef int32_t i
         self.elements.resize(count)
         self.place.resize(count)
@@ -39,7 +39,7 @@ cdef class Partition:
             self.marked.push_back(0)
 
     cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except FAILED nogil:
-        """Put elements of equal key into one set. Cost: a counting sort."""
+        """Group elements by key. Cost: a counting sort."""
         cdef int32_t n = <int32_t>key.size(), i, k
         cdef vector[int32_t] at
         self.begin(n)
@@ -79,7 +79,7 @@ cdef class Partition:
         self.marked[s] += 1
 
     cdef int split(self) except FAILED nogil:
-        """Make the smaller part of each set with marks a set of its own, and take the marks away."""
+        """Split each set with marks: the smaller part becomes a new set; remove the marks."""
         cdef int32_t s, j, i, new
         while not self.touched.empty():
             s = self.touched.back()
@@ -113,10 +113,10 @@ cdef int merge_states(
     const vector[int32_t]& head,
     int32_t labels,
 ) except FAILED nogil:
-    """Partition the states of an automaton into those of equal languages.
+    """Partition the states of an automaton into classes of equal languages.
 
     Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached and can
-    reach an accepting one. ``blocks`` receives the answer; ``cords`` is room to work in, for the transitions.
+    reach an accepting one. ``blocks`` receives the result; ``cords`` is working space for the transitions.
     """
     cdef vector[int32_t] into_first, into
     cdef int32_t n = <int32_t>accepting.size(), m = <int32_t>tail.size(), i, k, b, c
@@ -155,7 +155,7 @@ cdef int merge_states(
 
 
 def merged(list accepting, list transitions, int32_t labels):
-    """Return for each state its block; blocks are numbered by their first states, and accept the same strings.
+    """Return the block of each state; blocks are numbered by their first states, and accept the same strings.
 
     ``transitions``: (state, label, state), deterministic. Every state can be reached and can reach an accepting one.
     """

@@ -1,6 +1,6 @@
 """The Lark front end: text to a rule set, as a language without a lexer.
 
-``parser`` makes a syntax tree of each file, ``modules`` follows the imports and gives every definition its full name,
-``terminals`` makes one expression of each terminal, and ``frontend`` turns the rules into expressions, templates written
-out, with what ``%ignore`` names between the terminals.
+``parser`` builds a syntax tree of each file, ``modules`` follows the imports and gives every definition its
+full name, ``terminals`` turns each terminal into one expression, and ``frontend`` turns the rules into
+expressions, with templates expanded and the ``%ignore`` terminals inserted between terminals.
 """

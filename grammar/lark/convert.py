@@ -1,7 +1,8 @@
-"""A Lark text as EBNF of the same language, with its comments.
+"""Convert a Lark grammar to EBNF for the same language, with its comments.
 
-The rules are those that ``Grammar.from_lark`` makes, so that both have the same strings; a terminal stays as its author
-wrote it where EBNF reads the same from it. ``%ignore`` becomes ``%skip``, which stands at the same places.
+The rules are those of ``Grammar.from_lark``, so both accept the same strings; a terminal keeps its source
+text if that has the same meaning in EBNF. ``%ignore`` becomes ``%skip``, which is inserted at the same
+positions.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _SINGLE: Final = (Literal, CharClass, RuleRef, ir.TokenTerminal, ir.Intersection
 
 
 class Converted(NamedTuple):
-    """The text in EBNF, and in ``notes`` each place whose text has no effect there, or another one than in Lark."""
+    """The EBNF text, and in ``notes`` each construct that has no effect there, or a different one than in
+    Lark.
+    """
 
     text: str
     notes: tuple[str, ...]
@@ -49,10 +52,11 @@ def to_ebnf(
     on_unsupported: OnUnsupported,
     is_whole: bool,
 ) -> Converted:
-    """Return a Lark text in EBNF; the arguments are those of ``load_lark``.
+    """Return a Lark grammar in EBNF; the arguments are those of ``load_lark``.
 
-    ``is_whole``: with all definitions, else with those that the start rule leads to, and a note for the others.
-    Raises: GrammarError with all that is wrong with the text, or cannot be converted, each with its place.
+    ``is_whole``: convert all definitions, or only those reachable from the start rule, with a note for the
+    others.
+    Raises: GrammarError with all errors of the text and all unconvertible constructs, with their positions.
     Cost: about that of reading it twice.
     """
     rules = partial(_Rules, is_whole)
@@ -69,7 +73,7 @@ def to_ebnf(
 
 
 def _refuse(made: LoadedLark) -> None:
-    """Report what has no words in EBNF. Raises: GrammarError."""
+    """Report a construct that EBNF cannot express. Raises: GrammarError."""
     sources, entries = made.made.loader.sources, made.made.entries
     spans = [entry.span for entry in entries.values() if entry.attributes and entry.name in made.made.used]
     for name in (name for file in made.made.loader.files for name in file.module.nested):
@@ -88,9 +92,9 @@ def _refuse(made: LoadedLark) -> None:
 
 
 class _Rules(LarkRules):
-    """Makes the rules of all definitions, without what is ignored.
+    """Builds the rules of all definitions, without ignored terminals.
 
-    A terminal in a rule that is more than one terminal of EBNF becomes a reference to an entry of ``compound``.
+    A terminal in a rule that is not a single EBNF terminal becomes a reference to an entry of ``compound``.
     """
 
     def __init__(self, is_whole: bool, *arguments: Any) -> None:
@@ -102,7 +106,7 @@ class _Rules(LarkRules):
         self.words: dict[Expr, str] = {}
 
     def run(self, start: str, skips_first: bool = True) -> str:
-        """Lower the start rule, and all that the first file defines."""
+        """Lower the start rule, and all definitions of the first file."""
         root = self.loader.root
         self.reference(start)
         for name, entry in self.entries.items():
@@ -124,7 +128,7 @@ class _Rules(LarkRules):
         return start
 
     def terminal(self, node: Node, scope: BodyScope) -> Expr:
-        """Return the expression of a terminal that stands in a rule."""
+        """Return the expression of a terminal in a rule."""
         made = super().terminal(node, scope)
         self.keep(node, scope.file, made)
         return made
@@ -136,7 +140,7 @@ class _Rules(LarkRules):
         return [RuleRef(self.compound.setdefault(terminal, f"%terminal.{len(self.compound)}"))]
 
     def keep(self, node: Node, file: File, made: Expr) -> None:
-        """Remember how a terminal is written, where that means the same in EBNF."""
+        """Keep the source text of a terminal, if it means the same in EBNF."""
         if isinstance(made, _SINGLE) or made in self.words or not isinstance(node, Text | Pattern):
             return
         self.words[made] = node.value if isinstance(node, Text) else ""
@@ -146,7 +150,7 @@ class _Rules(LarkRules):
 
 
 class _EbnfWriter:
-    """Writes the rules in the order of the first file, those of other files after them."""
+    """Writes the rules in the order of the first file, followed by those of other files."""
 
     def __init__(self, made: LoadedLark) -> None:
         assert isinstance(made.made, _Rules)
@@ -171,7 +175,7 @@ class _EbnfWriter:
                 self.names[name] = self.free(word if _WORD.fullmatch(word) else "TERMINAL", True)
 
     def free(self, wanted: str, is_terminal: bool) -> str:
-        """Return a name that no other rule has: in capitals if nothing is skipped in the rule, else not."""
+        """Return an unused rule name: upper case if nothing is skipped in the rule, else lower case."""
         name = re.sub(r"[^A-Za-z0-9_]+", "-", wanted).strip("-")
         if is_terminal:
             name = name.upper()
@@ -187,7 +191,7 @@ class _EbnfWriter:
     # -- lines ------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """Return the whole text, before it is laid out."""
+        """Return the whole text, before formatting."""
         text = self.root.text
         lines: list[str] = []
         is_closed = True  # nothing more goes on the last line
@@ -247,7 +251,7 @@ class _EbnfWriter:
         return [(item.span.start, self.expr(expr)) for item, expr in pairs]
 
     def rule(self, name: str, body: str = "") -> str:
-        """Return the line of a rule, before that of the start rule one for EBNF to begin with."""
+        """Return the line of a rule, preceded by a line for the start rule if EBNF needs one."""
         self.done.add(name)
         written = self.names[name]
         line = f"{written} ::= {body or self.expr(self.rules.rules[name].body, written.isupper())}"
@@ -262,7 +266,7 @@ class _EbnfWriter:
         return written or dump_expr(expr, self.spelled)
 
     def spelled(self, expr: Expr) -> Expr:
-        """Return what is written in place of a part; a text is a reference to a rule of this name."""
+        """Return the replacement of a part; a string is a reference to a rule with this name."""
         if isinstance(expr, RuleRef):
             terminal = self.terminals.get(expr.name)
             if terminal is None or expr.name in self.names:
@@ -279,7 +283,7 @@ class _EbnfWriter:
         return choice(expr.items) if isinstance(expr, ir.Choice) else expr  # without what matches nothing
 
     def char_class(self, ranges: Ranges) -> str:
-        """Return a class of characters, as what is in it or as what is not; of a long one the name of its rule."""
+        """Return a character class by its members or its complement; for a long one the name of its rule."""
         inside, outside = _inner(ranges), _inner(negate(ranges))
         text = f"[{inside}]" if len(inside) <= len(outside) + 1 else f"[^{outside}]"
         if len(text) > WIDTH:
@@ -289,7 +293,7 @@ class _EbnfWriter:
         return text
 
     def part(self, name: str) -> str:
-        """Return the text of a part that is no Lark; empty for rules."""
+        """Return the text of an embedded part; empty for rules."""
         found = self.parts.get(name)
         if found is None or found.dispatch is None:
             return f"%json {found.text}" if found is not None else ""
@@ -307,7 +311,9 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _breaks(text: str, at: int) -> int:
-    """Return how many line breaks stand before an offset, with nothing but blanks, and the sign of an alternative."""
+    """Return the number of line breaks before an offset, with only blanks between, and whether there is a
+    ``|``.
+    """
     end = at
     while at and text[at - 1] in " \t\r\f\v\n|":
         at -= 1
@@ -316,7 +322,7 @@ def _breaks(text: str, at: int) -> int:
 
 
 def _joined(items: tuple[Expr, ...]) -> Iterator[Expr]:
-    """Yield the items of a terminal, words that ignore case as one."""
+    """Yield the items of a terminal, with case-insensitive words merged."""
     run: list[Expr] = []
     letters = ""
     for item in (*items, ir.EPSILON):
@@ -335,7 +341,7 @@ def _joined(items: tuple[Expr, ...]) -> Iterator[Expr]:
 
 
 def _letter(item: Expr) -> str:
-    """Return the text that an item is, whatever the case of its letters."""
+    """Return the text of an item, regardless of the case of its letters."""
     if isinstance(item, Literal):
         text = item.data.decode()
         return text if text.isascii() and text.upper() == text.lower() else ""
@@ -362,7 +368,7 @@ def _named(name: str) -> Ranges:
 
 
 def _read(written: str) -> Expr | None:
-    """Return what a terminal means in EBNF; None if it is none there."""
+    """Return the meaning of a terminal in EBNF; None if it has none there."""
     spend(100)
     problems = Collector(0)
     found = parse_module(f"x ::= {written}\n", 0, problems).rules.get("x")

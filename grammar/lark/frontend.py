@@ -1,7 +1,7 @@
-"""A Lark text to rules and parts, templates written out, with a report of what differs from Lark.
+"""From a Lark text to rules and parts, with templates expanded, and a report of the differences from Lark.
 
-What `%ignore` names stands behind terminals, and before the start rule, so that it comes exactly once between two
-terminals whatever is left out, and nothing stands in front of a recursive call.
+The `%ignore` terminals come after terminals, and before the start rule, so that they occur exactly once
+between two terminals even if optional parts are missing, and nothing precedes a recursive call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_SHOWN: Final = 60  # characters of the name of one
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a parameter stands for: a rule, terminal or template by its full name, or a literal of a file."""
+    """The value of a parameter: a rule, terminal or template by its full name, or a literal of a file."""
 
     key: tuple[str, ...]
     node: Node | None = None
@@ -46,7 +46,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyScope:
-    """Where a body stands: its file, and what the parameters of its template are."""
+    """The context of a body: its file, and the parameters of its template."""
 
     file: File
     bound: Mapping[str, Bound] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class BodyScope:
 
 
 class LarkRules:
-    """Makes the rules that the start rule leads to."""
+    """Builds the rules that the start rule needs."""
 
     def __init__(self, loader: Loader, terminals: Terminals, notes: Notes, relax: bool) -> None:
         self.loader, self.terminals, self.notes, self.relax = loader, terminals, notes, relax
@@ -71,7 +71,7 @@ class LarkRules:
         self.keeps = self.layout is not None or any(entry.is_lazy for entry in self.entries.values())
 
     def run(self, start: str, skips_first: bool = True) -> str:
-        """Lower all that the start rule needs, and return the name of the rule to begin with."""
+        """Lower all rules that the start rule needs, and return the name of the initial rule."""
         ignored = self.loader.root.module.skips
         if ignored:
             self.skip = RuleRef(SKIP_RULE)
@@ -92,7 +92,7 @@ class LarkRules:
         return START_RULE
 
     def is_layout(self, names: tuple[str, str]) -> bool:
-        """Return whether these terminals are declared only, so that they mean the indentation of lines."""
+        """Return whether these terminals are only declared, so that they denote the indentation of lines."""
         found = [self.entries.get(name) for name in names]
         return all(entry is not None and not entry.bodies for entry in found) and self.newline is not None
 
@@ -102,14 +102,14 @@ class LarkRules:
         return next((name for name in NEWLINES if (own := self.entries.get(name)) and own.bodies), None)
 
     def atoms(self) -> set[str]:
-        """Return the rules that are one terminal each, that of what is ignored among them."""
+        """Return the rules that are one terminal each, including the ignored one."""
         for expr, name in self.compound.items():
             self.rules[name] = Rule(name, expr)
         atoms = {name for name, entry in self.entries.items() if entry.is_one and name in self.rules}
         return atoms | {*self.compound.values(), *({SKIP_RULE} & self.rules.keys())}
 
     def indent(self, start: str) -> str:
-        """Read the blanks at the beginnings of lines, where a grammar has blocks; return the rule to begin with."""
+        """Interpret the blanks at the beginnings of lines, if a grammar has blocks; return the initial rule."""
         if self.layout is None or self.newline is None or not {*self.layout} & self.rules.keys():
             return start
         place = self.entries[self.layout[0]].span
@@ -129,7 +129,7 @@ class LarkRules:
         return LINES_RULE
 
     def prefer_lazy(self, start: str) -> None:
-        """Leave out of terminals what belongs to lazy rules that may begin at the same place."""
+        """Remove from terminals the strings that belong to lazy rules which may begin at the same position."""
         if not self.lexemes:
             return
         atoms = self.atoms()
@@ -153,7 +153,7 @@ class LarkRules:
             self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
 
     def finish(self) -> None:
-        """Lower what was referred to."""
+        """Lower the referenced definitions."""
         while self.pending:
             name, entry, bound, number = self.pending.pop()
             options = [self.expr(node, BodyScope(file, bound, number)) for node, file in entry.bodies]
@@ -167,7 +167,7 @@ class LarkRules:
     # -- names ------------------------------------------------------------------------------------
 
     def reference(self, name: str, span: Span | None = None) -> Expr:
-        """Return a reference to a rule or terminal, which is lowered some time."""
+        """Return a reference to a rule or terminal, which is lowered later."""
         if name not in self.used:
             self.used.add(name)
             entry = self.entries[name]
@@ -185,7 +185,7 @@ class LarkRules:
         return RuleRef(name, span=span)
 
     def lexeme(self, name: str, entry: Entry) -> None:
-        """Make a rule that is one terminal."""
+        """Create a rule that is one terminal."""
         terminals, attributes, file = self.terminals, entry.attributes, entry.bodies[0][1]
         whole = terminals.alternatives([self.piece(node, own) for node, own in entry.bodies])
         end = attributes.get("suffix") or attributes.get("stop")
@@ -201,7 +201,7 @@ class LarkRules:
         self.rules[name] = Rule(name, strings, entry.span)
 
     def piece(self, node: Node, file: File) -> TerminalPart:
-        """Return what a node of a terminal means, whose names have rules then."""
+        """Return the expression for a node of a terminal whose names have rules."""
         for use in names_in(node):
             full = file.full(use.name)
             if full in self.entries and self.entries[full].is_terminal:
@@ -210,7 +210,7 @@ class LarkRules:
         return self.terminals.build(node, file)
 
     def terminal_rules(self, name: str) -> None:
-        """Make the rules of a terminal and of those that it refers to."""
+        """Create the rules of a terminal and of those that it refers to."""
         todo = [name]
         while todo:
             current = todo.pop()
@@ -225,7 +225,7 @@ class LarkRules:
                     todo.append(node)
 
     def declared(self, entry: Entry) -> None:
-        """Report a terminal that is declared only, or take it for nothing."""
+        """Report a terminal that is only declared, or make it empty."""
         self.rules[entry.name] = Rule(entry.name, EPSILON, entry.span)
         if self.layout is not None and entry.name in self.layout:
             return
@@ -246,7 +246,7 @@ class LarkRules:
         return parts[0] if len(parts) == 1 else ir.Sequence(tuple(parts), node.span)
 
     def parts(self, node: Node, scope: BodyScope) -> list[Expr]:
-        """Return the sequence that a node means, with what is ignored."""
+        """Return the sequence for a node, including ignored terminals."""
         spend(8)
         if isinstance(node, Name):
             bound = scope.bound.get(node.name)
@@ -304,7 +304,7 @@ class LarkRules:
         return self.followed(found) if self.entries[full].is_one else [found]
 
     def terminal(self, node: Node, scope: BodyScope) -> Expr:
-        """Return the expression of a terminal that stands in a rule."""
+        """Return the expression of a terminal in a rule."""
         key = None
         if isinstance(node, tree.Text | tree.Pattern):
             key = (type(node).__name__, node.value, node.flags)
@@ -325,7 +325,7 @@ class LarkRules:
     # -- templates --------------------------------------------------------------------------------
 
     def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: BodyScope) -> Expr:
-        """Return a reference to the rule of a template with these arguments, which is lowered some time."""
+        """Return a reference to the rule of a template with these arguments, which is lowered later."""
         bound = scope.bound.get(name)
         full = bound.key[1] if bound is not None and bound.node is None else scope.file.full(name)
         entry = self.entries.get(full)
@@ -349,7 +349,7 @@ class LarkRules:
         return RuleRef(made, span=node.span)
 
     def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
-        """Return a reference to a rule with a number, which is lowered some time."""
+        """Return a reference to a rule with a number, which is lowered later."""
         if node.name in scope.bound:
             message = f"`{node.name}` is a parameter, which has no number"
             scope.file.problems.at(node.span, "G018", message, "name the rule that counts")
@@ -374,7 +374,7 @@ class LarkRules:
         return full + shown
 
     def bind(self, argument: Node, scope: BodyScope) -> Bound:
-        """Return what an argument stands for."""
+        """Return the value of an argument."""
         spend(8)
         match argument:
             case Name(name):
@@ -402,7 +402,7 @@ class LarkRules:
 
 
 def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[str, Rule]:
-    """Return rules without those of these names that derive no text, and without what leads to them."""
+    """Return rules without the named ones that have no strings, and without references to them."""
     if not names:
         return rules
     parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
@@ -441,12 +441,12 @@ def load_lark(
     given: Collection[str] = (),
     rules: Callable[[Loader, Terminals, Notes, bool], LarkRules] = LarkRules,
 ) -> LoadedLark:
-    """Make the rules of a Lark text.
+    """Build the rules of a Lark text.
 
-    ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is such a rule,
-    else the first one. ``flavor``: whose regular expressions. ``on_unsupported``: "relax" takes what is declared only for
-    nothing. ``given``: names of grammars that `@name` may use.
-    ``rules``: makes the rules.
+    ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is
+    such a rule, else the first one. ``flavor``: the syntax of regular expressions. ``on_unsupported``:
+    "relax" makes terminals that are only declared empty. ``given``: names of grammars that `@name` may use.
+    ``rules``: builds the rules.
     Raises: GrammarError with the problems of all files at once.
     """
     if on_unsupported not in ("error", "relax"):
@@ -472,7 +472,7 @@ def load_lark(
 
 @dataclass(frozen=True, slots=True)
 class _LarkReader:
-    """How a text is read, and the grammars in it; the arguments are those of ``load_lark``."""
+    """The options for reading a text and the grammars in it; the arguments are those of ``load_lark``."""
 
     flavor: Flavor
     relax: bool
@@ -482,7 +482,7 @@ class _LarkReader:
     files: list[File] = field(default_factory=list)
 
     def read(self, loader: Loader, start: str | None) -> tuple[LarkRules, str, str]:
-        """Return the rules of what was loaded, the one that they begin with, and the one that is asked for."""
+        """Return the loaded rules, the initial rule, and the start rule."""
         loader.check_names(self.given)
         is_broken = bool(loader.root.problems.found)  # else it is Lark, whatever it is asked to begin with
         first = _choose_start(loader, start)
@@ -510,7 +510,7 @@ class _LarkReader:
         return made, begin, first
 
     def add_nested(self, outer: Loader, made: LarkRules, begin: str) -> None:
-        """Add the rules of grammars in the text, each once, under names of their own."""
+        """Add the rules of nested grammars, each once, with separate names."""
         todo = [(outer, [*made.rules.values()])]
         has_blocks = begin == LINES_RULE
         while todo:
@@ -546,7 +546,7 @@ class _LarkReader:
 
 
 def _choose_start(loader: Loader, start: str | None) -> str:
-    """Return the rule to begin with, or report that there is none."""
+    """Return the start rule, or report that there is none."""
     entries = loader.entries
     if start is None:
         first = next((found.name for found in loader.root.module.definitions), DEFAULT_START)

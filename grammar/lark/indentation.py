@@ -1,9 +1,10 @@
-"""`%declare _INDENT _DEDENT`: blocks by the indentation of lines, as Lark's own indenters make them.
+"""`%declare _INDENT _DEDENT`: blocks defined by the indentation of lines, as Lark's own indenters read them.
 
-These stand between the tokens of a lexer: an ``Indenter`` looks at the blanks after each newline token, and outside of brackets
-puts `_INDENT` where there are more than before and `_DEDENT` where there are less. Here the blanks are read where they count:
-after a newline the next terminal is after those of its block, which are on the stack of texts. So each rule is written for
-whether a newline comes right before it and right after it, within a block or not, within brackets or not.
+In Lark these come from the lexer: an ``Indenter`` compares the blanks after each newline token, and outside
+of brackets inserts `_INDENT` if there are more than before and `_DEDENT` if there are fewer. Here the grammar
+reads the blanks: after a newline, the next terminal follows the blanks of its block, which are on the stack
+of strings. So each rule is written in variants: with or without a newline right before it and right after it,
+within a block or not, within brackets or not.
 """
 
 from __future__ import annotations
@@ -50,14 +51,16 @@ _FIRST: Final = "%skip.first"  # what is ignored after the blanks of a line
 
 
 class LinePlace(NamedTuple):
-    """Where an expression stands: whether in a block, and whether in brackets, where newlines mean nothing."""
+    """The context of an expression: whether it is in a block, and whether in brackets, where newlines are
+    ignored.
+    """
 
     in_block: bool = False
     in_brackets: bool = False
 
 
 class Unmatched(Exception):
-    """What cannot be read by the blanks of lines: a message, and the cure."""
+    """A construct that cannot be expressed by the blanks of lines: a message, and the remedy."""
 
 
 class Run(NamedTuple):
@@ -69,7 +72,7 @@ class Run(NamedTuple):
 
 
 class Indentation:
-    """Writes rules with the blanks at the beginnings of lines. State 1 is after a newline, state 0 elsewhere."""
+    """Adds the blanks at the beginnings of lines to rules. State 1 is after a newline, state 0 elsewhere."""
 
     def __init__(
         self, rules: dict[str, Rule], atoms: set[str], skip: str, newline: str, names: tuple[str, str]
@@ -127,7 +130,7 @@ class Indentation:
 
     # recursion is as deep as the syntax tree, whose depth is limited
     def ends_of(self, expr: Expr, state: int) -> int:
-        """Return the states that an expression may end in, as bits."""
+        """Return the possible end states of an expression, as bits."""
         found = self.known.get((id(expr), state))
         if found is None:
             spend(2)
@@ -157,11 +160,11 @@ class Indentation:
         return 1
 
     def after(self, expr: Expr, states: int) -> int:
-        """Return the states that an expression may end in which begins in any of these."""
+        """Return the possible end states of an expression that begins in any of these states."""
         return (self.ends_of(expr, 0) if states & 1 else 0) | (self.ends_of(expr, 1) if states & 2 else 0)
 
     def written(self, expr: Expr, before: int, after: int, place: LinePlace) -> Expr:
-        """Return the texts of an expression that begin and end in these states."""
+        """Return the strings of an expression that begin and end in these states."""
         spend(4)
         if not self.ends_of(expr, before) >> after & 1:
             return NOTHING
@@ -190,7 +193,7 @@ class Indentation:
         return sequence([self.level(place), expr]) if before else expr
 
     def level(self, place: LinePlace) -> Expr:
-        """Return the blanks of a line in the block that is open, and what is ignored then."""
+        """Return the blanks of a line in the open block, with ignored text."""
         blanks = Dynamic("top") if place.in_block else EPSILON
         return sequence([blanks, RuleRef(_FIRST)]) if _FIRST in self.made else blanks
 
@@ -211,7 +214,9 @@ class Indentation:
         return self.runs[key][1]
 
     def items(self, run: Run, at: int, before: int, place: LinePlace) -> Expr:
-        """Return the items from one on; what follows one that may end in both states is a rule, where it is long."""
+        """Return the items from an index on; the continuation of one with both end states becomes a rule if
+        it is long.
+        """
         items, written = run.items, list[Expr]()
         while at < len(items):
             spend(2)
@@ -255,7 +260,7 @@ class Indentation:
         return NOTHING if NOTHING in written else sequence(written)
 
     def matching(self, items: tuple[Expr, ...], begin: int) -> int:
-        """Return where the dedent of an indent is. Raises: Unmatched."""
+        """Return the position of the dedent for an indent. Raises: Unmatched."""
         depth = 0
         for at in range(begin, len(items)):
             spend(1)
@@ -269,7 +274,7 @@ class Indentation:
         raise self.unmatched
 
     def text(self, expr: Expr) -> bytes:
-        """Return the text of a terminal that is one."""
+        """Return the text of a terminal."""
         if (name := _name(expr)) in self.atoms:
             expr = self.rules[name].body
         elif isinstance(expr, Intersection):  # without what is lazy
@@ -294,7 +299,7 @@ class Indentation:
         return choice(options)
 
     def variant(self, key: tuple[object, ...], name: str, write: Callable[[], Expr]) -> Expr:
-        """Return a reference to a rule as it is at a place, which is written some time."""
+        """Return a reference to the variant of a rule in a context, which is written later."""
         if key not in self.variants:
             is_first = name in self.rules and name not in self.first
             self.first.add(name)
@@ -304,7 +309,7 @@ class Indentation:
 
 
 def _name(expr: Expr) -> str:
-    """Return the name of a rule or terminal, which may be without what is lazy; else nothing."""
+    """Return the name of a rule or terminal, possibly without its lazy strings; else None."""
     if isinstance(expr, Intersection):
         expr = expr.items[0]
     return expr.name if isinstance(expr, RuleRef) else ""

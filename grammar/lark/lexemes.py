@@ -1,8 +1,10 @@
-"""Rules that are one terminal and end as soon as they can: `[lazy]`, `[suffix=…]` and `[stop=…]` of llguidance.
+"""Rules that are one terminal and end as early as possible: llguidance's `[lazy]`, `[suffix=…]` and
+`[stop=…]`.
 
-Such a rule has the strings of its terminal that no shorter one of them begins. Where several terminals may begin, text that a
-lazy one can end at is its: the strings of the others that one of its strings begins are left out there. So `tool* TEXT` with
-`tool: head …` and `head[lazy]: TEXT "<tool>"` is free text up to the first `<tool>`, with whatever must follow it.
+Such a rule has the strings of its terminal without a shorter one as a prefix. Where several terminals may
+begin, a lazy one takes precedence: strings of the others that have one of its strings as a prefix are removed
+there. So `tool* TEXT` with `tool: head …` and `head[lazy]: TEXT "<tool>"` is free text up to the first
+`<tool>`, and its required continuation.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.
 
 
 class Lexeme(NamedTuple):
-    """A rule that is one terminal: its strings, whether it ends as soon as it can, and how many tokens it takes at most."""
+    """A rule that is one terminal: its strings, whether it is lazy, and its maximum number of tokens."""
 
     strings: Expr
     is_lazy: bool
@@ -60,7 +62,8 @@ class Lexeme(NamedTuple):
 
 
 class LazyFacts(NamedTuple):
-    """Of an expression: whether it may be empty, which lazy rules may begin where it begins, and which where it may end.
+    """Facts about an expression: nullability, the lazy rules that may begin at its start, and those that may
+    begin at its end.
 
     ``begins``: the terminals that it may begin with. ``later``: whether lazy rules may begin after these.
     """
@@ -73,12 +76,12 @@ class LazyFacts(NamedTuple):
 
 
 class TooManyVariants(Exception):
-    """Rules that would be written too often."""
+    """Too many variants of rules would be written."""
 
 
 # recursion is as deep as the syntax tree, whose depth is limited, and as MAX_ALIKE
 def factored(expr: Expr, most: int = MAX_ALIKE) -> Expr:
-    """Return an expression with what its alternatives begin with alike before them."""
+    """Return an expression with the common prefixes of its alternatives factored out."""
     spend(2)
     if inner := children(expr):
         expr = rebuild(expr, tuple([factored(item, most) for item in inner]))
@@ -98,9 +101,10 @@ def factored(expr: Expr, most: int = MAX_ALIKE) -> Expr:
 
 
 class Preference:
-    """Leaves out of all terminals what belongs to lazy rules.
+    """Removes from all terminals the strings that belong to lazy rules.
 
-    ``rules``: of the grammar. ``atoms``: those of terminals. ``skip``: the names of what is ignored, and of blocks.
+    ``rules``: those of the grammar. ``atoms``: those of terminals. ``skip``: the names of ignored terminals,
+    and of blocks.
     """
 
     def __init__(
@@ -142,7 +146,7 @@ class Preference:
         return self.made
 
     def may_be_empty(self, expr: Expr) -> bool:
-        """Return whether a terminal has the empty string."""
+        """Return whether a terminal is nullable."""
         spend(1)
         match expr:
             case ir.Literal(data):
@@ -213,7 +217,7 @@ class Preference:
         return LazyFacts(nullable, NO_NAMES, NO_NAMES, frozenset({expr}))
 
     def written(self, expr: Expr, here: frozenset[str], after: frozenset[str]) -> Expr:
-        """Return an expression as it is at a place.
+        """Return an expression in a context.
 
         ``here``: the lazy rules that may begin where it begins. ``after``: those that may begin where it ends.
         """
@@ -270,7 +274,7 @@ class Preference:
         return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
 
     def check_beginnings(self, parts: list[LazyFacts], span: Span | None) -> None:
-        """Report alternatives that begin alike and have lazy rules later, which take no text from the others."""
+        """Report alternatives with the same prefix and lazy rules later, which take no text from the others."""
         if not any(part.later for part in parts):
             return
         found: set[Expr] = set()
@@ -282,7 +286,7 @@ class Preference:
             found |= part.begins
 
     def share_strings(self, some: set[Expr], others: frozenset[Expr]) -> bool:
-        """Return whether a terminal has a string of another one. Cost: an intersection for each pair, once."""
+        """Return whether two terminals have a common string. Cost: one intersection for each pair, cached."""
         first, second = (list(filter(self.is_terminal, exprs)) for exprs in (some, others))
         pairs = [(one, other) for one in first for other in second]
         if len(pairs) > MAX_PAIRS:
@@ -294,13 +298,13 @@ class Preference:
         return any(self.shared[pair] for pair in pairs)
 
     def is_terminal(self, expr: Expr) -> bool:
-        """Return whether an expression is a terminal that is not lazy: lazy ones take their text from the others."""
+        """Return whether an expression is a terminal that is not lazy: lazy ones take precedence."""
         if not isinstance(expr, RuleRef):
             return isinstance(expr, ATOMS[:-1])
         return expr.name in self.atoms or (expr.name in self.lexemes and not self.lexemes[expr.name].is_lazy)
 
     def rest(self, items: tuple[Expr, ...], here: frozenset[str], after: frozenset[str]) -> Expr:
-        """Return the rest of a sequence as it is at a place."""
+        """Return the rest of a sequence in a context."""
         rest = sequence(items)
         name = self.rests.setdefault(rest, f"%rest.{len(self.rests)}")
         if name not in self.rules:
@@ -326,7 +330,7 @@ class Preference:
         return Repeat(whole, 0, 1, expr.span) if low == 0 else whole
 
     def variant(self, name: str, here: frozenset[str], after: frozenset[str]) -> str:
-        """Return the name of a rule as it is at a place, which is written some time."""
+        """Return the name of a rule's variant in a context, which is written later."""
         key = name, here, after
         if key not in self.variants:
             self.variants[key] = self.free(name)
@@ -353,7 +357,7 @@ class Preference:
         return self.variants[key]
 
     def is_empty(self, strings: Expr) -> bool:
-        """Return whether nothing is left of a lexeme."""
+        """Return whether a lexeme has become empty."""
         needed: dict[str, Rule] = {}
         todo = [strings]
         while todo:
@@ -386,7 +390,7 @@ class Preference:
         return choice(options) if options else ir.NOTHING
 
     def without(self, strings: Expr, others: frozenset[str], rest: Expr) -> Expr:
-        """Return strings but for those that begin with one of the others, and go on with ``rest``."""
+        """Return strings except those that begin with one of the others and continue with ``rest``."""
         if not others:
             return strings
         begun = choice([self.lexemes[name].strings for name in sorted(others)])

@@ -1,7 +1,8 @@
-"""Follow the imports of a Lark file, give every definition its full name, and look at every name that is used.
+"""Follow the imports of a Lark file, give every definition its full name, and check every name that is used.
 
-What is imported gets the names that the importing file gives it; what it needs besides is named after its file, so that
-``%override`` and ``%extend`` of an imported rule change it for all that came with it, and for nothing else.
+Imported definitions get the names chosen by the importing file; their dependencies are named after their
+file, so that ``%override`` and ``%extend`` of an imported rule affect everything imported with it, and
+nothing else.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ _CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
 
 @dataclass(slots=True, eq=False)
 class File:
-    """A file as it is imported at one place: ``names`` are the full names of those that the importing file has named.
+    """A file as imported at one place: ``names`` are the full names of the definitions that the importing
+    file has named.
 
-    ``again``: what is imported under a second name: the name in this file, and that name in the importing one.
-    ``imported``: what this file has imported, by the names that it has here. ``wanted``: the names here of all its imports,
-    found or not.
+    ``again``: definitions imported under a second name: the name in this file, and that in the importing one.
+    ``imported``: the imports of this file, by their local names. ``wanted``: the local names of all its
+    imports, found or not.
     """
 
     module: tree.Module
@@ -55,7 +57,9 @@ class File:
         self.wanted = frozenset(here.name for one in self.module.imports for _, here in one.items)
 
     def full(self, name: str) -> str:
-        """Return the name that a definition of this file has in the whole grammar. Cost: linear in the importers."""
+        """Return the full name of a definition of this file in the whole grammar. Cost: linear in the
+        importers.
+        """
         file: File | None = self
         while file is not None and file.importer is not None:
             spend(len(name) // 16)
@@ -72,7 +76,7 @@ class File:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """A definition under its full name. ``bodies``: what it stands for, each with the file that it is written in.
+    """A definition under its full name. ``bodies``: its bodies, each with its file.
 
     A declared terminal has none.
     """
@@ -93,12 +97,12 @@ class Entry:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it ends as soon as it can."""
+        """Whether it ends as early as possible."""
         return bool(self.attributes.keys() & {"lazy", "suffix", "stop"})
 
 
 class Loader:
-    """The files of a grammar, and what they define."""
+    """The files of a grammar, and their definitions."""
 
     def __init__(self, sources: SourceFiles | None = None, as_json: bool = False) -> None:
         parse = partial(_parsed_module, as_json=as_json)
@@ -112,16 +116,16 @@ class Loader:
 
     @property
     def parts(self) -> dict[str, tree.Part]:
-        """All parts that are no Lark."""
+        """All parts in other languages."""
         return {name: part for file in self.files for name, part in file.module.parts.items()}
 
     def load(self, text: str, name: str, folder: Path | None) -> None:
-        """Read a text and all it imports. Problems are in the files."""
+        """Read a text and its imports. Problems are recorded in the files."""
         module, problems = self.sources.parsed(text, name, None)
         self.load_module(File(module, text, folder, problems))
 
     def load_module(self, root: File) -> None:
-        """Read all that a file imports, and what it and they define."""
+        """Read the imports of a file, and its definitions."""
         self.files.append(root)
         for file in self.files:  # grows while files are added
             groups: dict[tuple[bool, str], list[Import]] = {}
@@ -178,7 +182,7 @@ class Loader:
         self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
 
     def _is_free(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
-        """Return whether nothing else is imported under a name; else report it."""
+        """Return whether a name is not yet used by another import; else report it."""
         first, place = file.imported.setdefault(here.name, (there, wanted))
         same = (first.name, place.target, place.is_path) == (there.name, wanted.target, wanted.is_path)
         if not same:
@@ -187,7 +191,7 @@ class Loader:
         return same
 
     def _find(self, file: File, wanted: Import) -> tuple[str, str, Path | None] | None:
-        """Return the name, the text and the path of what is imported; None if it cannot be, which is reported."""
+        """Return the name, the text and the path of an import; None if it fails, which is reported."""
         target, problems = wanted.target, file.problems
         if wanted.is_path:
             folder = self.sources.folder(file.folder, f"`.{target}`", wanted, problems)
@@ -205,7 +209,7 @@ class Loader:
         return None
 
     def _check_import(self, file: File, target: str, there: Name, here: Name, known: set[str]) -> None:
-        """Report a name that is not there, or that is to become a name of the other kind."""
+        """Report a missing name, or one that would be renamed to the other kind."""
         if there.name not in known:
             close = similar(there.name, known)
             help = f"did you mean `{close}`?" if close else ""
@@ -276,7 +280,7 @@ class Loader:
         self.entries[name] = Entry(name, is_terminal_name(declared.name), (), declared.span, [])
 
     def _name_again(self, file: File, there: Name, here: Name) -> None:
-        """Define what is imported under a second name as a reference to the first one."""
+        """Define a second name of an import as a reference to the first one."""
         spend(8)
         importer = file.importer
         found = self.entries.get(file.full(there.name))
@@ -294,9 +298,11 @@ class Loader:
     # -- names ------------------------------------------------------------------------------------
 
     def check_names(self, given: Collection[str]) -> None:
-        """Report what is undefined or used with other arguments than it has. ``given``: what `@name` may name.
+        """Report undefined names, and uses with the wrong arguments. ``given``: the names that `@name` may
+        use.
 
-        Everything in the first file is looked at, and of imported files what that leads to. Cost: linear.
+        Everything in the first file is checked, and in imported files everything reachable from it. Cost:
+        linear.
         """
         todo: dict[str, None] = {}
         for node in self.root.module.skips:
@@ -411,13 +417,13 @@ def _parsed_module(text: str, source: int, problems: Collector, as_json: bool) -
 @lru_cache(8)
 @uncounted
 def _parsed_library(name: str, source: int) -> tree.Module:
-    """Return a bundled file, which has no problems and is nowhere changed."""
+    """Return a bundled file, which has no problems and must not be modified."""
     return parse_module(LIBRARY[name], source, Collector(source))
 
 
 @dataclass(frozen=True, slots=True)
 class LarkNote:
-    """One place: what stands there, and what came of it. ``place``: the file with line and column."""
+    """One note: the construct, and its effect. ``place``: the file with line and column."""
 
     kind: Kind
     place: str
@@ -429,10 +435,11 @@ class LarkNote:
 
 
 class LarkReport:
-    """How the grammar differs from what was written.
+    """The differences between the grammar and its source.
 
-    ``narrowed``: texts that Lark accepts and the grammar leaves out. ``relaxed``: texts that it has and Lark does not.
-    ``annotations``: what has no effect on which texts there are, such as priorities.
+    ``narrowed``: texts that Lark accepts and the grammar does not. ``relaxed``: texts that the grammar
+    accepts and Lark does not. ``annotations``: constructs that do not affect the language, such as
+    priorities.
     """
 
     __slots__ = ("notes",)
@@ -460,7 +467,7 @@ class LarkReport:
 
 
 class Notes:
-    """Collects notes with their places, while the sources are not complete."""
+    """Collects notes with their positions, while the sources are incomplete."""
 
     def __init__(self) -> None:
         self.found: list[tuple[Kind, Span, str, str]] = []
@@ -470,7 +477,7 @@ class Notes:
             self.found.append((kind, span, what, reason))
 
     def report(self, sources: list[SourceText]) -> LarkReport:
-        """Return the report, in the order of the places. Cost: linear in the texts, for each note."""
+        """Return the report, ordered by position. Cost: linear in the texts, for each note."""
         lines = []
         for kind, span, what, reason in sorted(self.found, key=lambda note: (note[1].source, note[1].start)):
             source = sources[span.source]

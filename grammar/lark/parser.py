@@ -1,7 +1,7 @@
 """Parse a Lark file, statement by statement.
 
-A statement ends at the end of its line, where no bracket is open and the next line does not begin with ``|``. One that is
-broken is reported once, and reading goes on where the next one begins.
+A statement ends at the end of its line, if no bracket is open and the next line does not begin with ``|``. A
+broken one is reported once, and parsing continues at the next one.
 """
 
 from __future__ import annotations
@@ -98,14 +98,15 @@ _UNEXPECTED: Final = {
 
 
 def is_terminal_name(name: str) -> bool:
-    """Return whether this is the name of a terminal; else it is one of a rule."""
+    """Return whether this is the name of a terminal, rather than of a rule."""
     return name.lstrip("_")[:1].isupper()
 
 
 def parse_module(text: str, source: int, problems: Collector, as_json: bool = False) -> Module:
-    """Parse a file; what is wrong is reported, and the statements around it kept. ``as_json``: strings have JSON's escapes.
+    """Parse a file; errors are reported, and the other statements are kept. ``as_json``: strings have JSON's
+    escapes.
 
-    Cost: linear, about 4 µs a token.
+    Cost: linear, about 4 µs per token.
     """
     text = without_surrogates(text, problems)
     return _LarkParser(text, read_tokens(text, problems), Module(source), problems, as_json=as_json).run()
@@ -115,7 +116,7 @@ def parse_module(text: str, source: int, problems: Collector, as_json: bool = Fa
 
 
 class Token(NamedTuple):
-    """``kind``: of signs the sign itself. ``value``: what was read of it already."""
+    """``kind``: for punctuation the text itself. ``value``: the part that is already parsed."""
 
     kind: str
     text: str
@@ -125,14 +126,14 @@ class Token(NamedTuple):
 
 
 class SyntaxProblem(Exception):
-    """A statement that is broken, and was reported."""
+    """A broken statement, which was reported."""
 
 
 @dataclass(slots=True)
 class OpenGroup:
-    """An open bracket, or the whole body: its finished alternatives, and the one that is read.
+    """An open bracket, or the whole body: its finished alternatives, and the current one.
 
-    ``name``: of the template that the arguments in it are for. ``operands``: of the operator that is read. ``negations``:
+    ``name``: the template of the arguments in it. ``operands``: those of the current operator. ``negations``:
     the signs before the next item. ``is_atom``: whether the last item can be repeated.
     """
 
@@ -147,9 +148,9 @@ class OpenGroup:
 
 
 def read_tokens(text: str, problems: Collector) -> list[Token]:
-    """Return the tokens of a text, and a line break at its end; what is none is reported.
+    """Return the tokens of a text, and a line break at its end; invalid characters are reported.
 
-    Cost: linear, about 1 µs a token.
+    Cost: linear, about 1 µs per token.
     """
     tokens: list[Token] = []
     at, end = 0, len(text)
@@ -182,7 +183,7 @@ def read_tokens(text: str, problems: Collector) -> list[Token]:
 
 
 def _report(text: str, at: int, problems: Collector) -> int:
-    """Report what is no token, and return where reading goes on."""
+    """Report invalid characters, and return the position where parsing continues."""
     spend(30)
     character = text[at]
     if character in '"/':
@@ -214,7 +215,7 @@ def _line_end(text: str, at: int) -> int:
 def _read_string(
     text: str, start: int, end: int, problems: Collector, as_json: bool
 ) -> tuple[str, list[int]]:
-    r"""Return what the inside of a string means, and the offsets of backslashes that begin no escape.
+    r"""Return the value of a string's contents, and the offsets of backslashes that do not begin an escape.
 
     The escapes are ``\n \t \r \f \\ \" \xHH \uHHHH \UHHHHHHHH``; any other backslash stands for itself.
     Cost: linear.
@@ -248,7 +249,7 @@ def _read_string(
 
 
 def _shown(token: Token) -> str:
-    """Return a token as messages name it."""
+    """Return a token as shown in messages."""
     return "the end of the line" if token.kind == "line" else f"`{token.text:.60}`"
 
 
@@ -300,7 +301,7 @@ class _LarkParser(TreeMaker):
     def fail(
         self, message: str, token: Token, *, label: str = "", help: str = "", code: str = "G001"
     ) -> SyntaxProblem:
-        """Report what is wrong at a token."""
+        """Report an error at a token."""
         end = max(token.end, token.start + 1)
         self.problems.add(code, message, token.start, end, label=label, help=help)
         return SyntaxProblem()
@@ -322,14 +323,14 @@ class _LarkParser(TreeMaker):
             self.at += 1
 
     def is_beginning(self, index: int) -> bool:
-        """Return whether a statement begins with this token: it is the first of its line, and looks like one."""
+        """Return whether a statement begins with this token: the first of its line, and of a suitable kind."""
         if index and self.tokens[index - 1].kind != "line":
             return False
         token = self.tokens[index]
         return token.kind == "directive" or self.is_head(index)
 
     def is_head(self, index: int) -> bool:
-        """Return whether a definition begins here. Cost: linear in the head."""
+        """Return whether a definition begins here. Cost: linear in its head."""
         tokens, last = self.tokens, self.last
         while tokens[index].kind in ("?", "!"):
             index += 1
@@ -349,7 +350,7 @@ class _LarkParser(TreeMaker):
         return tokens[index].kind == ":" or (tokens[index].kind == "::" and tokens[index + 1].text == "_")
 
     def unexpected(self, token: Token) -> SyntaxProblem:
-        """Report a token that cannot stand where it does."""
+        """Report an unexpected token."""
         kind = token.kind
         before = self.tokens[self.at - 2] if self.at > 1 else token
         if kind in ("*", "+", "?", "{", "~"):
@@ -380,7 +381,7 @@ class _LarkParser(TreeMaker):
         self.at += 1
 
     def options(self, directive: str, value: Any, span: Span) -> None:
-        """Read the options of llguidance, of which one changes texts."""
+        """Parse llguidance's options, one of which changes the language."""
         if not isinstance(value, dict):
             if value is not None:  # else it was no JSON, which is reported
                 help = f"for example `{directive} {{}}`"
@@ -395,7 +396,7 @@ class _LarkParser(TreeMaker):
             self.module.notes.append((span, directive, "options of llguidance have no effect"))
 
     def nested(self, directive: Token) -> Node:
-        """Read `%lark {…}`, a grammar with names of its own."""
+        """Parse `%lark {…}`, a grammar with separate names."""
         opened = self.take("{", "`{` after `%lark`", 'for example `%lark { start: "a" }`')
         begin, open_ = self.at, 1
         while open_ and self.at < self.last:
@@ -540,7 +541,7 @@ class _LarkParser(TreeMaker):
         )
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
-        """Report a name that is neither of a rule nor of a terminal."""
+        """Report a name that is neither that of a rule nor that of a terminal."""
         written = name.name
         if written.upper() != written != written.lower():
             message = f"`{written}` has capital and small letters"
@@ -551,7 +552,9 @@ class _LarkParser(TreeMaker):
             self.problems.at(self.place(begin), "G001", message, "leave it out")
 
     def attributes(self, name: Name) -> dict[str, tree.Attribute]:
-        """Read the attributes of llguidance, such as `[capture, suffix="."]`; return those that change texts."""
+        """Parse llguidance's attributes, such as `[capture, suffix="."]`; return those that change the
+        language.
+        """
         opened = self.token
         found: dict[str, tree.Attribute] = {}
         while self.token.kind in ("[", ","):
@@ -595,7 +598,7 @@ class _LarkParser(TreeMaker):
         return read_number(token.text) if token.text.isdigit() else -1
 
     def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
-        """Report attributes whose values mean nothing, or that do not go together."""
+        """Report attributes with invalid values, or that cannot be combined."""
         for word, (value, span) in [*found.items()]:
             problem, help = "", ""
             if is_terminal_name(name.name):
@@ -630,7 +633,9 @@ class _LarkParser(TreeMaker):
     # -- expressions ------------------------------------------------------------------------------
 
     def expression(self) -> Node:
-        """Read alternatives up to the end of the statement, with a stack of open brackets. Raises: SyntaxProblem."""
+        """Parse alternatives up to the end of the statement, with a stack of open brackets. Raises:
+        SyntaxProblem.
+        """
         self.too_deep = False
         frames = [OpenGroup(Token("", "", self.token.start, self.token.start))]
         tokens, source = self.tokens, self.problems.source
@@ -682,7 +687,7 @@ class _LarkParser(TreeMaker):
             frame = frames[-1]
 
     def operator(self, frames: list[OpenGroup], token: Token) -> bool:
-        """Read what stands behind an item; False if it cannot."""
+        """Parse the operator after an item; return False if there is none."""
         frame, kind = frames[-1], token.kind
         if kind == "," and frame.name is not None:
             frame.arguments.append(self.argument(frame, token))
@@ -699,7 +704,7 @@ class _LarkParser(TreeMaker):
         return True
 
     def goes_on(self, frames: list[OpenGroup]) -> bool:
-        """Pass a line break that ends nothing; False at the end of the statement."""
+        """Skip a line break that does not end the statement; return False at the end of the statement."""
         index, last = self.at, self.last
         while index <= last and self.tokens[index].kind == "line":
             index += 1
@@ -714,7 +719,7 @@ class _LarkParser(TreeMaker):
         return True
 
     def atom(self, token: Token) -> Node:
-        """Return what one token means."""
+        """Return the node for one token."""
         kind, text = token.kind, token.text
         span = Span(token.start, token.end, self.problems.source)
         if kind == "name":
@@ -737,7 +742,7 @@ class _LarkParser(TreeMaker):
         return self.part(token, span)
 
     def part(self, token: Token, span: Span) -> Node:
-        """Return what stands for `%json` and `%regex`."""
+        """Return the node for `%json` and `%regex`."""
         directive, value, start = token.value
         if directive in _OPTIONS:
             raise self.fail(f"`{directive}` begins a line of its own", token)
@@ -749,7 +754,7 @@ class _LarkParser(TreeMaker):
         return tree.Terminal(RuleRef(name, span=span), span, 1, f"`{directive}`")
 
     def chunks(self, value: Any, span: Span) -> tuple[str, ...]:
-        """Return the chunks of ``%regex {"substring_…": …}``: any run of them is meant."""
+        """Return the chunks of ``%regex {"substring_…": …}``, which stands for any run of them."""
         kind = next(iter(value), "") if isinstance(value, dict) and len(value) == 1 else ""
         found = value[kind] if kind in _CHUNKS else None
         if kind == "substring_chars" and isinstance(found, str):
@@ -805,7 +810,7 @@ class _LarkParser(TreeMaker):
         frame.is_atom = True
 
     def close(self, frame: OpenGroup, outer: OpenGroup, token: Token) -> None:
-        """Add what stands in brackets to the sequence around it."""
+        """Add the contents of brackets to the enclosing sequence."""
         span = self.span(frame.open.start, token.end)
         made: Group | tree.Repetition | Use
         if frame.name is not None:
@@ -848,14 +853,16 @@ class _LarkParser(TreeMaker):
         frame.is_atom = False
 
     def check_counts(self, token: Token) -> None:
-        """Report what asks for the number of a rule that has none."""
+        """Report a use of the number of a rule that has none."""
         if not self.counts:
             message = f"`{token.text}` asks for the number of its rule, which does not count"
             help = "a rule that counts is `name::_: …`; a number of its own is `name::0`"
             self.problems.at(self.place(token), "G018", message, help)
 
     def called(self, known: Mapping[str, str], kind: str, depth: int = 0) -> Argument:
-        """Read an argument of this kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a condition."""
+        """Parse an argument of a kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a
+        condition.
+        """
         token = self.token
         self.at += 1
         if token.kind in ("hex", "number") and kind in "vb":
@@ -924,7 +931,7 @@ class _LarkParser(TreeMaker):
         self.repeat_counted(frame, low, high, token, length)
 
     def count(self) -> int:
-        """Read a count; 1 in place of one that is refused."""
+        """Parse a count; return 1 for a refused one."""
         token = self.take("number", "a whole number")
         value: int = read_number(token.text.lstrip("+-"))
         if token.text[0] == "-" and value:
@@ -951,7 +958,7 @@ class _LarkParser(TreeMaker):
         frame.is_atom = False
 
     def alias(self, frame: OpenGroup) -> None:
-        """Read the name of an alternative, which changes no text."""
+        """Parse the name of an alternative, which does not affect the language."""
         token = self.token
         if token.kind != "name":
             message = f"an alias is a name, not {_shown(token)}"
@@ -1020,9 +1027,9 @@ _LAID_OUT: Final = {
 
 
 def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
-    """Return the tokens of a text but for `:`: how each is laid out, its text, and where it begins and ends.
+    """Return the tokens of a text except `:`: the layout, text, start and end of each.
 
-    What stands before `:` is one.
+    The text before `:` is one token.
     """
     parser = _LarkParser(text, read_tokens(text, problems), Module(problems.source), problems)
     parser.run()
@@ -1096,7 +1103,7 @@ class BitRange(NamedTuple):
 
 
 class NumberCall(NamedTuple):
-    """A function with its arguments: what a number becomes, or what is asked about it."""
+    """A function with its arguments: a new number, or a condition on it."""
 
     name: str
     arguments: tuple[Argument, ...] = ()
@@ -1130,7 +1137,7 @@ _CALLED: Final = VALUES.keys() | CONDITIONS.keys()
 
 
 def changed(value: int | NumberCall, number: int) -> int:
-    """Return the number that a rule is used with, in a rule that has ``number``."""
+    """Return the number for a use of a rule within a rule that has ``number``."""
     if isinstance(value, int):
         return value
     match value:

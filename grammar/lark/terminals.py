@@ -1,7 +1,9 @@
-"""Terminals to expressions: what Lark joins to one regular expression is one pattern here as well.
+"""From terminals to expressions: terminals that Lark joins to one regular expression are one pattern here as
+well.
 
-Such a pattern means the strings that Python's ``re`` takes whole, so order and laziness count. Most terminals read each text
-in one way only and are put together of others by reference; the rest goes through an automaton as a whole.
+Such a pattern denotes the strings of which Python's ``re`` matches the whole, so order and laziness matter.
+Most terminals read each text in one way only and refer to other terminals; the others go through an automaton
+as a whole.
 """
 
 from __future__ import annotations
@@ -54,10 +56,11 @@ _FLAG_LENGTH: Final = len("(?i:)")
 class TerminalPart:
     """A part of a terminal.
 
-    ``tree``: as a pattern, other terminals written out; ``size``: its parts then. ``expr``: with references to other
-    terminals. ``paths``: whether it reads texts in one way. ``asserted``: assertions in it. ``is_set``: made of `&` or `~`,
-    and without an order. ``low``, ``high``, ``value``: what Lark sorts alternatives by: least and greatest width, length
-    of the regular expression. ``written``: its length as a part of another one; ``flags``: those that Lark adds there.
+    ``tree``: as a pattern, with other terminals expanded; ``size``: its number of parts. ``expr``: with
+    references to other terminals. ``paths``: whether it reads texts in one way. ``asserted``: its number of
+    assertions. ``is_set``: built with `&` or `~`, and unordered. ``low``, ``high``, ``value``: the keys by
+    which Lark sorts alternatives: least and greatest width, length of the regular expression. ``written``:
+    its length as a part of another one; ``flags``: those that Lark adds there.
     """
 
     tree: tree.Node
@@ -102,7 +105,7 @@ class Terminals:
         return self.finish(self.piece(name), entry.span, entry.bodies[0][1], name)
 
     def piece(self, name: str) -> TerminalPart:
-        """Return what a terminal is made of, those first that it refers to; recursion is reported."""
+        """Return the part for a terminal, after those that it refers to; recursion is reported."""
         todo = [(name, False)]
         active: set[str] = set()
         while todo:
@@ -138,7 +141,7 @@ class Terminals:
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
     def build(self, node: Node, file: File) -> TerminalPart:
-        """Return what a node of a terminal means; what cannot stand in one is reported."""
+        """Return the part for a node of a terminal; unsupported nodes are reported."""
         spend(8)
         match node:
             case syntax.Text(value, flags):
@@ -243,7 +246,7 @@ class Terminals:
         return replace(found, expr=RuleRef(full, span=node.span))
 
     def joined(self, pieces: list[TerminalPart]) -> TerminalPart:
-        """Return pieces that follow each other."""
+        """Return the concatenation of parts."""
         if len(pieces) == 1:
             return pieces[0]
         if not pieces:
@@ -264,7 +267,7 @@ class Terminals:
         )
 
     def alternatives(self, pieces: list[TerminalPart]) -> TerminalPart:
-        """Return a choice, the widest piece first, as Lark has it."""
+        """Return a choice, widest part first, as in Lark."""
         if len(pieces) == 1:
             return pieces[0]
         spend(4 * len(pieces))
@@ -282,7 +285,7 @@ class Terminals:
         return TerminalPart(node, expr, known, size, low, high, length, length, 0, asserted, is_set)
 
     def repetition(self, piece: TerminalPart, least: int, most: int | None, sign: int) -> TerminalPart:
-        """Return a repetition, whose sign has so many characters in Lark's regular expression."""
+        """Return a repetition, whose operator has the given length in Lark's regular expression."""
         length = len("(?:)") + piece.written + sign
         found: tree.Node
         if piece.asserted and piece.high == 0:  # assertions alone: holding once is holding always
@@ -299,7 +302,7 @@ class Terminals:
     # -- whole terminals --------------------------------------------------------------------------
 
     def finish(self, piece: TerminalPart, span: Span, file: File, name: str = "") -> Expr:
-        """Return the strings that a pattern takes whole."""
+        """Return the strings of which a pattern matches the whole."""
         what = name or file.text[span.start : min(span.end, span.start + MAX_SHOWN)]
         if piece.paths.is_empty and not piece.asserted and piece.expr != ir.EPSILON:
             self.notes.add("annotation", span, what, "may be empty, which Lark refuses of a terminal")
@@ -349,9 +352,10 @@ class Terminals:
 
 @remembering(128)
 def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole | None:
-    """Return the strings that a pattern takes whole; None if there are too many states. ``lazy``: by their places.
+    """Return the strings of which a pattern matches the whole; None if there are too many states. ``lazy``:
+    by their places.
 
-    Many grammars have the same terminals, so these are remembered.
+    Many grammars have the same terminals, so the results are cached.
     """
     nodes = [node for at, node in enumerate(tree.walk_nodes(root)) if at in lazy]
     with suppress(TooLarge):
@@ -360,7 +364,7 @@ def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole | None:
 
 
 def _forbidden(node: tree.Node) -> Ranges:
-    """Return the characters of `(?![…])`, where a follow restriction can say it; none of anything else."""
+    """Return the characters of `(?![…])`, if a follow restriction can express it; otherwise none."""
     if not (
         isinstance(node, tree.Look) and node.ahead and node.negative and isinstance(node.body, ir.CharClass)
     ):
@@ -386,7 +390,7 @@ def _rank(piece: TerminalPart) -> tuple[int, int, int]:
 
 
 def _options(entry: Entry) -> list[tuple[Node, File]]:
-    """Return the alternatives of a terminal, as in Lark: those that `%extend` added come first, the newest before the others."""
+    """Return the alternatives of a terminal, in Lark's order: those added by `%extend` first, newest first."""
     if not entry.bodies:
         return []
     (node, file), *added = entry.bodies

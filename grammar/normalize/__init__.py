@@ -1,13 +1,13 @@
-"""Make the rules of a grammar ready for the automaton in passes, run in this order.
+"""Prepare the rules of a grammar for the automaton, in passes that run in this order.
 
 Invariants of the result, beside "the same language":
-    - every reference is defined, every rule can be reached from the start and derives some string
-      (follow restrictions aside: where they leave nothing is the automaton's to find);
-    - operands of `Intersection` and `Complement` are regular and hold no references;
+    - every reference is defined, every rule can be reached from the start and derives some string (ignoring
+      follow restrictions, whose effect only the automaton finds);
+    - operands of `Intersection` and `Complement` are regular and contain no references;
     - no left recursion, direct, indirect or hidden: `left_calls` of the result has no cycle;
-    - what follows a test of an object key in its sequence is not nullable;
-    - captured items are not nullable and read no special tokens; `top` never meets an empty stack;
-    - no follow restriction can be pending where a dynamic rule starts or object keys are told apart.
+    - the rest of a sequence after a test of an object key is not nullable;
+    - captured items are not nullable and read no special tokens; `top` is never used with an empty stack;
+    - no follow restriction can be pending where a dynamic rule starts or object keys are compared.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["left_calls", "normalize", "nullable_rules"]
 def normalize(ruleset: RuleSet) -> RuleSet:
     """Return a RuleSet of the same language with the invariants above.
 
-    Raises: GrammarError with all problems that the first refusing pass has found.
+    Raises: GrammarError with all problems found by the first pass that refuses the grammar.
     Cost: about linear in the size of the grammar, except for left recursion among many rules at once.
     """
     if _is_plain_choice(ruleset):
@@ -68,7 +68,9 @@ def _normalized(ruleset: RuleSet) -> RuleSet:
 
 
 def _too_deep(ruleset: RuleSet) -> Diagnostic:
-    """Return what is said where rules that are written out in each other nest too deeply, as operands of `&` do."""
+    """Return the message for rules that are nested too deeply when expanded into each other, as operands of
+    `&` are.
+    """
     start = ruleset.rules.get(ruleset.start)
     return Diagnostic(
         "G105",
@@ -79,7 +81,9 @@ def _too_deep(ruleset: RuleSet) -> Diagnostic:
 
 
 def _is_plain_choice(ruleset: RuleSet) -> bool:
-    """Return whether there is nothing but one rule, a choice of literals: however long, no pass would change it."""
+    """Return whether there is only one rule, a choice of literals, which no pass would change, however long
+    it is.
+    """
     if len(ruleset.rules) != 1 or ruleset.start not in ruleset.rules:
         return False
     body = ruleset.rules[ruleset.start].body

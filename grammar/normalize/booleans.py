@@ -1,4 +1,4 @@
-"""Pass 3: substitute regular rules into the operands of `&` and `!`, so that no reference is left there."""
+"""Pass 3: expand regular rules in the operands of `&` and `!`, so that no reference is left there."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _FORBIDDEN = {
 def expand_booleans(ruleset: RuleSet) -> RuleSet:
     """Return the RuleSet with the operands of `&` and `!` free of references.
 
-    Raises: GrammarError (G107 an operand is recursive, G108 it holds what is not regular, G109 too large).
+    Raises: GrammarError (G107 an operand is recursive, G108 it is not regular, G109 it is too large).
     """
     outermost = {
         name: _outermost_booleans(rule.body)
@@ -89,7 +89,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
         return rewrite(expr, leaf)
 
     def checked_size(expr: Expr, span: Span | None) -> tuple[int, int]:
-        """Return the parts and levels of an expression once rules are written out, if these are not too many."""
+        """Return the parts and levels of an expression with rules expanded, if they are within the limits."""
         spend(2 * facts(expr).size)
         found = _size(expr, sizes)
         if found[0] > MAX_EXPANDED:
@@ -158,7 +158,7 @@ def _names_outside(body: Expr) -> list[str]:
 
 
 def _size(expr: Expr, sizes: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """Return the parts and the levels of an expression. What is shared counts wherever it occurs."""
+    """Return the parts and the levels of an expression. Shared parts count at each occurrence."""
     known: dict[int, tuple[int, int]] = {}
 
     def visit(expr: Expr) -> tuple[int, int]:
@@ -266,10 +266,10 @@ def _reached_by(
 
 
 def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet without `&` and `!` that match nothing, or no more than ε.
+    """Return the RuleSet without `&` and `!` whose language is empty, or only ε.
 
-    Raises: GrammarError (G102, G103 for rules that then derive nothing; G117 where the search is too long).
-    Cost: few derivatives where something matches; up to ``Limits.max_explored`` of them where nothing does.
+    Raises: GrammarError (G102, G103 for rules that then derive nothing; G117 if the search is too long).
+    Cost: few derivatives if the language is not empty; up to ``Limits.max_explored`` of them if it is.
     """
     if all(facts(rule.body).kinds.isdisjoint(_BOOLEANS) for rule in ruleset.rules.values()):
         return ruleset
@@ -308,7 +308,7 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
 
 
 def _simplest(expr: Expr) -> Expr:
-    """Return ∅ or ε where the expression is no more than that."""
+    """Return ∅ or ε if the expression is equivalent to it."""
     if is_empty(expr):  # mutant: empty-operands
         return NOTHING
     if ends_of(expr, {}) and is_empty(nonempty_part(expr, {})):

@@ -1,4 +1,4 @@
-"""Checks of rules: what the later passes take for granted first, then keys, captures, restrictions and the stack."""
+"""Checks of rules: first the assumptions of later passes, then keys, captures, restrictions and the stack."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_NAMES_SHOWN = 400  # in "did you mean": the comparison is quadratic
 
 
 def check_wellformed(ruleset: RuleSet) -> None:
-    """Check that names are defined, repetitions make sense and nesting is bounded.
+    """Check that names are defined, repetitions are valid and nesting is bounded.
 
     Raises: GrammarError (G101, G104, G105, G106).
     """
@@ -149,12 +149,12 @@ def check_keys(ruleset: RuleSet) -> None:
 
 
 def key_levels(ruleset: RuleSet) -> dict[str, int]:
-    """Return for each rule how far its tests reach: 0 for tests that need no slots, i + 1 for slot i."""
+    """Return for each rule the level of its key tests: 0 for tests that need no slots, i + 1 for slot i."""
     return solve(ruleset, NO_KEYS, key_level)
 
 
 def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
-    """Return the level of an expression; objects inside it keep their own account."""
+    """Return the level of an expression; objects inside it track their own keys."""
     level = NO_KEYS
     todo = [expr]
     seen: set[int] = set()
@@ -174,10 +174,11 @@ def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
 
 
 def _tests_in(body: Expr, ends: Mapping[str, Ends]) -> list[tuple[Expr, bool]]:
-    """Return the tests among the items of sequences, each with whether something that is not nullable follows it.
+    """Return the tests among the items of sequences, each with whether a non-nullable item follows it.
 
-    What follows a choice or a repetition follows its last item too, if the sequence there consumes something itself: tests
-    alone would be a way through it that nothing but them decides. What follows a rule or an object does not count.
+    The continuation of a choice or a repetition also follows its last item, if the sequence there consumes
+    something itself: otherwise the tests alone would decide a path through it. The continuation of a rule or
+    an object does not count.
     """
     found: list[tuple[Expr, bool]] = []
     todo: list[tuple[Expr, bool]] = [(body, False)]
@@ -267,7 +268,7 @@ def check_captures(ruleset: RuleSet) -> None:
 
 
 def check_restrictions(ruleset: RuleSet) -> None:
-    """Check that dynamic rules start, and object keys are told apart, without a pending restriction.
+    """Check that no restriction is pending where dynamic rules start or object keys are compared.
 
     Raises: GrammarError (G116).
     """
@@ -278,7 +279,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
     levels = key_levels(ruleset)
 
     def leaves_pending(expr: Expr, leaves: Mapping[str, bool]) -> bool:
-        """Return whether the expression, entered with nothing pending, can end with something pending."""
+        """Return whether the expression, entered without a pending restriction, can end with one."""
         match expr:
             case NotFollowedBy(mask):
                 return mask != 0
@@ -350,9 +351,10 @@ def check_restrictions(ruleset: RuleSet) -> None:
 
 
 def check_stack(ruleset: RuleSet) -> None:
-    """Check that ``top`` cannot meet an empty stack, by the least depth with which each rule is entered.
+    """Check that ``top`` is never used with an empty stack, by the minimal depth at which each rule is
+    entered.
 
-    Nothing ever pops: a scope restores what it found. So depth 0 or more is all that must be followed.
+    There is no pop: a scope restores the previous stack. So it suffices to distinguish depth 0 from more.
 
     Raises: GrammarError (G115).
     """
@@ -401,7 +403,7 @@ def check_stack(ruleset: RuleSet) -> None:
 
 
 def _may_keep_depth(expr: Expr, may_keep: Mapping[str, bool]) -> bool:
-    """Return whether the expression can be passed without pushing anything that stays."""
+    """Return whether the expression can be passed without leaving a pushed value."""
     match expr:
         case Capture(item, action):
             return action != "push" and _may_keep_depth(item, may_keep)

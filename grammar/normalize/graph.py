@@ -1,4 +1,4 @@
-"""What bodies of rules are made of, and the reference graph: components, reachability, and fixpoints over them."""
+"""Facts about bodies of rules, and the reference graph: components, reachability, and fixpoints."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Value = TypeVar("Value")
 
 
 class Facts(NamedTuple):
-    """What a body is made of. References, and nodes in ``size``, count once if they are one object.
+    """Facts about a body. References, and nodes in ``size``, count once if they are one object.
 
-    ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
-    counted at each place. ``depth``: levels below the body. ``counts``: its repetitions make sense.
+    ``written``: the number of subexpressions, counting shared objects at each occurrence. ``text``: bytes of
+    the literals, counted likewise. ``depth``: levels below the body. ``counts``: its repetitions are valid.
     """
 
     references: tuple[RuleRef, ...]
@@ -51,7 +51,7 @@ _held = [0]  # nodes
 
 
 def facts(body: Expr) -> Facts:
-    """Return what a body is made of. Cost: linear, once."""
+    """Return the facts about a body. Cost: linear, once."""
     known = _facts.get(id(body))
     if known is not None:
         return known[1]
@@ -75,7 +75,7 @@ def reference_graph(ruleset: RuleSet) -> dict[str, tuple[str, ...]]:
 
 
 def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the names that can be reached from some others, those included."""
+    """Return the names reachable from the given ones, including these."""
     seen = set(start)
     todo = list(seen)
     while todo:
@@ -144,9 +144,9 @@ _LITERALS: Final = re.compile(
 
 
 def remove_useless(ruleset: RuleSet, written: RuleSet | None = None) -> RuleSet:
-    """Return the rules that the start reaches, without alternatives that derive nothing.
+    """Return the rules reachable from the start, without alternatives that derive nothing.
 
-    ``written``: the rules with the operators that were dropped for matching nothing, which a diagnostic then shows.
+    ``written``: the rules with the operators that were dropped because they match nothing, for diagnostics.
 
     Raises: GrammarError (G102 for each rule that derives nothing, reachable or not; G103).
     Cost: linear for rules outside cycles.
@@ -193,7 +193,7 @@ def _empty_operator(body: Expr) -> Span | None:
 
 
 def remove_unreachable(ruleset: RuleSet) -> RuleSet:
-    """Return the rules that the start reaches."""
+    """Return the rules reachable from the start."""
     seen = reachable([ruleset.start], reference_graph(ruleset))
     if len(seen) == len(ruleset.rules):
         return ruleset
@@ -201,7 +201,7 @@ def remove_unreachable(ruleset: RuleSet) -> RuleSet:
 
 
 def _reason(name: str, body: Expr, productive: Mapping[str, bool]) -> str:
-    """Say what every way through an unproductive rule needs."""
+    """Explain what every derivation of an unproductive rule requires."""
     missing: dict[str, None] = {}
     todo = [body]
     while todo:

@@ -1,4 +1,4 @@
-"""Pass 11: write small regular rules out where they are used, so that they need no call."""
+"""Pass 11: expand small regular rules where they are used, so that they need no call."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _STAY = frozenset({RuleRef, Capture, Scope, Dynamic, Keyed})  # rules that hold 
 
 
 def inline_rules(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet with small rules without calls written out, and plain aliases followed.
+    """Return the RuleSet with small rules without calls expanded, and plain aliases resolved.
 
-    Rules that capture or depend on what was captured stay rules.
+    Rules that capture or depend on captured text stay rules.
     Cost: linear in the result, which the budget bounds.
     """
     graph = reference_graph(ruleset)
@@ -115,10 +115,10 @@ def _substituted(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, fro
 
 
 def write_out_empty_rules(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet with references to rules that never consume anything replaced by what they ask for.
+    """Return the RuleSet with references to rules that never consume anything replaced by their conditions.
 
-    Invariant: of every rule left (but the start), the language without ε is not empty, so references with
-        ``nonempty`` can be made to any of them.
+    Invariant: every remaining rule (except the start) has a non-empty string, so references with ``nonempty``
+        are valid for all of them.
     """
     consumes = solve(ruleset, False, _consumes)
     if all(consumes.values()):
@@ -139,7 +139,7 @@ def write_out_empty_rules(ruleset: RuleSet) -> RuleSet:
 
 
 def _consumes(expr: Expr, consumes: Mapping[str, bool]) -> bool:
-    """Return whether the (productive) expression has a string that is not empty."""
+    """Return whether the (productive) expression has a non-empty string."""
     match expr:
         case Literal(data):
             return bool(data)

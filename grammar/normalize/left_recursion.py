@@ -1,6 +1,6 @@
-"""Pass 10: turn left recursion into right recursion, without blowing the grammar up.
+"""Pass 10: turn left recursion into right recursion, without an exponential increase in size.
 
-For the rules Aᵢ of a cycle of first calls, pull the leading calls out (``left_parts``):
+For the rules Aᵢ of a cycle of first calls, separate the leading calls (``left_parts``):
 
     Aᵢ⁺ = bᵢ ∪ ⋃ⱼ Aⱼ⁺ rᵢⱼ                 a linear system; bᵢ consumes something and calls no Aⱼ first
 
@@ -8,10 +8,10 @@ Its least solution runs along the links: from some bⱼ, through links, to Aᵢ.
 
     Aᵢ   ::= ⋃ⱼ bⱼ Tⱼᵢ  (| ε)             Tⱼᵢ ::= (ε if j = i) | ⋃ₖ rₖⱼ Tₖᵢ
 
-which is polynomial, where Paull's classical substitution is exponential. A link that can be empty would
-make a Tⱼᵢ call another one at once, so links are cut to their non-empty parts and the empty ones are
-composed beforehand. A tail that leads to itself only becomes a loop: Aᵢ ::= bᵢ rᵢᵢ*. Where all leads through one rule that
-calls itself at its end too, the others are written out in it (``operators``).
+which is polynomial, whereas Paull's classical substitution is exponential. A nullable link would make a Tⱼᵢ
+call another one immediately, so links are restricted to their non-empty parts and the empty ones are composed
+beforehand. A tail that only leads to itself becomes a loop: Aᵢ ::= bᵢ rᵢᵢ*. If the whole cycle goes through
+one rule that also calls itself at its end, the others are expanded in it (``operators``).
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ _BETWEEN = " after "  # in the names of tails
 def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
     """Return the RuleSet without left recursion: no rule can call itself before it consumes something.
 
-    Raises: GrammarError (G112 left recursion through a capture or scope, G113 behind a follow
-        restriction, G114 too many rules in one cycle).
-    Cost: linear but for the cycles; one of n rules with m links is written with at most n(n + m) parts,
-        and refused beyond ``MAX_WRITTEN``.
+    Raises: GrammarError (G112 left recursion through a capture or scope, G113 after a follow restriction,
+        G114 too many rules in one cycle).
+    Cost: linear except for cycles; one of n rules with m links is written with at most n(n + m) parts, and
+        refused beyond ``MAX_WRITTEN``.
     """
     ends = rule_ends(ruleset)
     graph = {name: list(first_calls(rule.body, ends)) for name, rule in ruleset.rules.items()}
@@ -141,7 +141,7 @@ def _rewrite_cycle(
     called: list[str],
     taken: dict[str, Expr],
 ) -> dict[str, Expr]:
-    """Return the bodies of the rules of a cycle and of the tail rules made for them."""
+    """Return the bodies of the rules of a cycle and of the tail rules created for them."""
 
     def with_empty(name: str, body: Expr) -> Expr:
         return choice((body, ends_expression(ends[name])))  # mutant: empty-again
@@ -175,7 +175,7 @@ def _rewrite_cycle(
         spend(4 * parts)
 
     def tail(source: str, target: str) -> Expr:
-        """Return what leads from a source to a target: a loop, or a call of a tail rule."""
+        """Return the tail from a source to a target: a loop, or a call of a tail rule."""
         empty = jumps[source].get(target, NEVER)
         key = (twin[source], target, empty)
         known = tails.get(key)
@@ -192,7 +192,7 @@ def _rewrite_cycle(
         return known
 
     def followed(parts: Iterable[tuple[Expr, str]], target: str) -> list[Expr]:
-        """Return the parts, each with its tail, equal tails written once."""
+        """Return the parts, each with its tail, equal tails only once."""
         by_tail: dict[Expr, list[Expr]] = {}
         for part, source in parts:
             by_tail.setdefault(tail(source, target), []).append(part)
@@ -225,11 +225,11 @@ def _called(cycle: list[str], splits: dict[str, Split], start: str, users: dict[
 def _empty_paths(
     cycle: list[str], splits: dict[str, Split], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Ends]]:
-    """Return ``jumps[j][i]``: the ways to get from Aⱼ to Aᵢ through links that derive ε; no entry where there is none.
+    """Return ``jumps[j][i]``: the paths from Aⱼ to Aᵢ through links that derive ε; no entry if there is none.
 
-    Rules that reach each other unconditionally share one answer.
+    Rules that reach each other unconditionally share one result.
     Raises: SplitTooLarge.
-    Cost: linear in the answer times the links from a rule; beyond ``MAX_WRITTEN`` it is not looked for.
+    Cost: linear in the result times the links from a rule; limited by ``MAX_WRITTEN``.
     """
     direct: dict[str, dict[str, Ends]] = {name: {} for name in cycle}
     plain = True
@@ -293,7 +293,7 @@ def _conditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -> 
 def _steps(
     cycle: list[str], splits: dict[str, Split], jumps: dict[str, dict[str, Ends]], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Expr]]:
-    """Return ``steps[j][k]``: what leads from Aⱼ to Aₖ by empty links and then one that is not empty.
+    """Return ``steps[j][k]``: the paths from Aⱼ to Aₖ by empty links and then a non-empty one.
 
     Raises: SplitTooLarge.
     """
@@ -359,9 +359,10 @@ Bodies: TypeAlias = Mapping[str, Expr]
 
 
 def merge_operators(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet in which no rule A X* calls itself at the end of A or X, be it through other rules' ends.
+    """Return the RuleSet in which no rule A X* calls itself at the end of A or X, even through the ends of
+    other rules.
 
-    Cost: linear in the rules that lead to themselves; the others are passed by.
+    Cost: linear in the recursive rules; the others are skipped.
     """
     graph = reference_graph(ruleset)
     recursive = [c for c in components(graph) if len(c) > 1 or c[0] in graph[c[0]]]
@@ -382,7 +383,7 @@ def merge_operators(ruleset: RuleSet) -> RuleSet:
 
 
 def _merged(name: str, bodies: Bodies, ends: Mapping[str, Ends], budget: list[int]) -> Expr | None:
-    """Return the body of a rule without calls of itself at its end, or None if it is not of this form."""
+    """Return the body of a rule without calls of itself at its end, or None if it does not have this form."""
     body = bodies[name]
     ways = body.items if isinstance(body, Choice) else (body,)
     empty = [way for way in ways if _is_empty(way)]
@@ -423,7 +424,7 @@ def _without_own_tails(start: Expr, link: Expr, tails: _Tails) -> Expr | None:
 
 
 def _single_rounds(link: Expr, ends: Mapping[str, Ends]) -> Expr:
-    """Return what gives the same loop, with X for alternatives X⁺."""
+    """Return an equivalent loop, with X for alternatives X⁺."""
     if isinstance(link, Choice):
         return choice(_single_rounds(item, ends) for item in link.items)
     if isinstance(link, Repeat) and link.min == 1 and link.max is None and not ends_of(link.item, ends):
@@ -432,7 +433,7 @@ def _single_rounds(link: Expr, ends: Mapping[str, Ends]) -> Expr:
 
 
 class _Tails:
-    """Finds the calls of one rule that stand at the very end of an expression, or of rules that are called there."""
+    """Finds the calls of one rule at the very end of an expression, or of rules that are called there."""
 
     def __init__(self, name: str, bodies: Bodies, ends: Mapping[str, Ends], budget: list[int]) -> None:
         self.name = name
@@ -444,7 +445,7 @@ class _Tails:
     def split(self, expr: Expr) -> tuple[Expr, Expr]:
         """Return (own, before) with  L(expr) = L(own) ∪ L(before)·E⁺,  where E⁺ is the rule without ε.
 
-        Cost: linear in the expression and in the rules that are called at its end; beyond the budget they stay calls.
+        Cost: linear in the expression and in the rules called at its end; beyond the budget they stay calls.
         """
         spend(4)
         match expr:
@@ -483,10 +484,11 @@ class _Tails:
 def put_together(
     cycle: list[str], splits: Mapping[str, Split], bodies: Bodies, ends: Mapping[str, Ends]
 ) -> dict[str, Expr]:
-    """Return the body of a rule through which a whole cycle of first calls leads, written without its other rules.
+    """Return the body of a rule that a whole cycle of first calls goes through, written without its other
+    rules.
 
-    Only where it calls itself at its end then, as ``e ::= sum | atom; sum ::= e "+" e`` does; {} otherwise. The bodies of
-    the other rules call it, and may stay: its own begins with none of them.
+    Only if it then calls itself at its end, as in ``e ::= sum | atom; sum ::= e "+" e``; {} otherwise. The
+    bodies of the other rules call it, and may stay: its own begins with none of them.
     Cost: linear in the result for each rule that is tried, which ``MAX_SIZE`` bounds.
     """
     if not 1 < len(cycle) <= MAX_CYCLE:
@@ -523,9 +525,9 @@ def put_together(
 
 
 def _order_without(name: str, cycle: list[str], splits: Mapping[str, Split]) -> list[str] | None:
-    """Return the rules of a cycle, each after those that it calls first; ``name`` last, and its calls left aside.
+    """Return the rules of a cycle, each after those that it calls first; ``name`` last, ignoring its calls.
 
-    None if there is a cycle without it.
+    None if another cycle remains.
     """
     graph = {other: [called for called in splits[other].links if called != name] for other in cycle}
     order: list[str] = []

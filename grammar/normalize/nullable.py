@@ -1,10 +1,10 @@
-"""Which rules derive the empty string, under which follow restrictions, and what they can call first.
+"""The rules that derive the empty string, the follow restrictions under which they do, and their first calls.
 
 The *ends* of an expression are the ways to derive ε: each a mask of bytes that may not come next (0: ε
-without a restriction). Only minimal masks are kept, so ``{0}`` is plain nullability and the empty set is
-"not nullable". Tests of object keys have no width and no ends: what follows them always consumes something
-(``keys`` checks it, and that their own sequence does), so the whole does not depend on them; but what follows can be
-called before anything is consumed.
+without a restriction). Only minimal masks are kept, so ``{0}`` is plain nullability and the empty set is "not
+nullable". Tests of object keys have no width and no ends: their continuation always consumes something
+(``keys`` checks this, and that their own sequence does), so the whole does not depend on them; but the
+continuation can be called before anything is consumed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def minimal(masks: set[int]) -> Ends:
 
 
 def both(left: Ends, right: Ends) -> Ends:
-    """Return the ways to satisfy one end of each side at the same place."""
+    """Return the ways to satisfy one end of each side at the same position."""
     if left == ALWAYS or not right:
         return right
     spend(len(left) * len(right) // 4)
@@ -104,12 +104,12 @@ def rule_ends(ruleset: RuleSet) -> dict[str, Ends]:
 
 
 def ends_expression(ends: Ends) -> Expr:
-    """Return the expression of width zero that these ends describe."""
+    """Return the zero-width expression for these ends."""
     return choice(NotFollowedBy(mask) if mask else EPSILON for mask in sorted(ends))
 
 
 def nullable_rules(ruleset: RuleSet) -> set[str]:
-    """Return the rules that derive the empty string, be it only where a follow restriction allows it."""
+    """Return the rules that derive the empty string, possibly only under a follow restriction."""
     return {name for name, ends in rule_ends(ruleset).items() if ends}
 
 
@@ -169,7 +169,7 @@ class LeadingBehindRestriction(Exception):
 
 
 class SplitTooLarge(Exception):
-    """What replaces a left-recursive rule would be larger than anyone can want."""
+    """The replacement of a left-recursive rule would be too large."""
 
 
 @dataclass
@@ -178,12 +178,12 @@ class Split:
     links: dict[str, Expr] = field(default_factory=dict)
 
     def then(self, rest: Expr) -> Split:
-        """Return what comes out when ``rest`` follows."""
+        """Return the parts followed by ``rest``."""
         links = {name: sequence((link, rest)) for name, link in self.links.items()}
         return Split(sequence((self.own, rest)), links)
 
     def after(self, ends: Ends, span: Span | None) -> Split:
-        """Return what comes out after something that derives ε in these ways."""
+        """Return the parts after an expression that derives ε in these ways."""
         if ends == ALWAYS:
             return self
         if self.links:
@@ -268,10 +268,10 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
 def _split_repeat(
     item: Expr, low: int, high: int | None, names: Collection[str], ends: Mapping[str, Ends]
 ) -> Split:
-    """Split ``item{low,high}``: the first round that is not empty, then the rest of the rounds.
+    """Split ``item{low,high}`` into the first non-empty round and the remaining rounds.
 
-    Empty rounds in front of it are free if ε is, and need no more than one copy of the restriction
-    otherwise (restrictions only add up: M | M = M).
+    Empty rounds before it cost nothing if ε is unrestricted, and otherwise need only one copy of the
+    restriction (restrictions are idempotent: M | M = M).
     """
     first = split(item, names, ends)
     empty = ends_of(item, ends)
@@ -290,5 +290,5 @@ def _split_repeat(
 
 
 def nonempty_part(expr: Expr, ends: Mapping[str, Ends]) -> Expr:
-    """Return an expression for the language without ε; the same one where ε is not in it."""
+    """Return an expression for the language without ε; the same object if ε is not in it."""
     return split(expr, (), ends).own if ends_of(expr, ends) else expr

@@ -1,1 +1,1 @@
-"""What the notations for grammars share: the tree of one file, and following its imports."""
+"""Code shared by the notations for grammars: the syntax tree of a file, and its imports."""

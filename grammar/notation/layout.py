@@ -1,8 +1,9 @@
-"""``stackmask fmt``: the layout of a grammar text. Tokens and comments stay as they are; blanks and line breaks are made anew.
+"""``stackmask fmt``: the layout of a grammar text. Tokens and comments are unchanged; blanks and line breaks
+are rewritten.
 
-A rule stands on one line, or begins a line at each alternative where its author had one. Longer lines are broken between
-alternatives, or else, in EBNF, between elements. The ``::=`` of neighbouring rules stand under each other, and so do the
-comments at the ends of neighbouring lines. A text that was laid out stays as it is.
+A rule is on one line, or has a line for each alternative if it was written so. Longer lines are broken
+between alternatives, or else, in EBNF, between elements. The ``::=`` of adjacent rules are aligned, as are
+the comments at the ends of adjacent lines. Formatting is idempotent.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _BEGINNING: Final = frozenset({"bar", "operator"})  # a line
 
 
 class Syntax(NamedTuple):
-    """How a notation is read. ``tokens``: kind, text, and where it begins and ends; none if something is wrong.
+    """The syntax of a notation. ``tokens``: kind, text, start and end; none if there are errors.
 
-    ``defines``: what stands after the name of a rule. ``is_free``: whether a line may end anywhere in a rule.
+    ``defines``: the token after the name of a rule. ``is_free``: whether a line may end anywhere in a rule.
     """
 
     tokens: Callable[[str, Collector], list[tuple[str, str, int, int]]]
@@ -41,14 +42,14 @@ class Syntax(NamedTuple):
 
 
 class LayoutError(StackmaskError):
-    """A text whose layout cannot be changed without changing the text; a fault of this module."""
+    """The layout of a text cannot be changed without changing the text; a bug of this module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A token, or a comment (``kind`` is "line" or "block").
 
-    ``breaks``: line breaks before it. ``depth``: of parentheses around it.
+    ``breaks``: line breaks before it. ``depth``: the number of enclosing parentheses.
     """
 
     kind: str
@@ -58,7 +59,7 @@ class Piece:
 
     @property
     def is_comment(self) -> bool:
-        """Whether it means nothing."""
+        """Whether it is a comment."""
         return self.kind in ("line", "block")
 
 
@@ -76,7 +77,7 @@ class Statement:
 
 
 def read_statements(text: str, syntax: Syntax, name: str = "<grammar>") -> list[Statement]:
-    """Read a text into its statements. Raises: GrammarError with all that is wrong with its syntax. Cost: linear."""
+    """Parse a text into statements. Raises: GrammarError with all syntax errors. Cost: linear."""
     problems = Collector(0)
     tokens = syntax.tokens(text, problems)
     if problems.found:
@@ -131,7 +132,7 @@ def _is_head(piece: Piece) -> bool:
 
 
 def _goes_on(pieces: list[Piece]) -> list[bool]:
-    """Return for each piece whether a token of the same statement comes after it."""
+    """Return for each piece whether another token of the same statement follows."""
     found = []
     goes_on = False
     for piece in reversed(pieces):
@@ -142,16 +143,18 @@ def _goes_on(pieces: list[Piece]) -> list[bool]:
 
 
 def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
-    """Return whether a comment is between statements: on a line of its own, and no token of the same statement follows."""
+    """Return whether a comment is between statements: on a separate line, and not followed by a token of the
+    same statement.
+    """
     if comment.breaks == 0 and (before.head or before.pieces[-1].kind == "block"):
         return False
     return not before.head or not goes_on
 
 
 def lay_out(text: str, syntax: Syntax, *, width: int = WIDTH, name: str = "<grammar>") -> str:
-    """Return a grammar text in the usual layout. Its tokens and comments are the same, so it means the same.
+    """Return a formatted grammar text. Its tokens and comments are the same, so its meaning is too.
 
-    Raises: GrammarError with all that is wrong with its syntax. Cost: that of reading it, twice.
+    Raises: GrammarError with all syntax errors. Cost: that of reading it twice.
     """
     statements = read_statements(text, syntax, name)
     lines: list[tuple[str, str]] = []  # code, and the comment at its end
@@ -175,7 +178,7 @@ def lay_out(text: str, syntax: Syntax, *, width: int = WIDTH, name: str = "<gram
 
 
 def _content(statements: list[Statement]) -> list[tuple[str, list[str]]]:
-    """Return all that is not blank."""
+    """Return everything except blanks."""
     found: list[tuple[str, list[str]]] = []
     for statement in statements:
         texts = [piece.text for piece in statement.pieces]
@@ -187,12 +190,12 @@ def _content(statements: list[Statement]) -> list[tuple[str, list[str]]]:
 
 
 def _is_neighbour(statements: list[Statement], at: int) -> bool:
-    """Return whether a rule stands right after another one."""
+    """Return whether a rule directly follows another one."""
     return at > 0 and statements[at - 1].is_rule and statements[at].breaks <= 1
 
 
 def _column(statements: list[Statement], at: int) -> int:
-    """Return how wide the names of a rule and of those right after it are."""
+    """Return the width of the longest name among a rule and its direct successors."""
     widest = 0
     end = at
     while end == at or (end < len(statements) and statements[end].is_rule and _is_neighbour(statements, end)):
@@ -217,8 +220,9 @@ def _statement_lines(prefix: str, pieces: list[Piece], width: int, is_free: bool
 
 
 def _runs(pieces: list[Piece]) -> list[list[Piece]]:
-    """Cut pieces where a line must end: after a line comment, before and after one of its own line, and where the author
-    began one with an alternative."""
+    """Split pieces where a line must end: after a line comment, before and after a comment on a separate
+    line, and where the author began a line with an alternative.
+    """
     runs: list[list[Piece]] = []
     ends = True  # whether a line ends before the next piece
     for piece in pieces:
@@ -232,7 +236,9 @@ def _runs(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _filled(run: list[Piece], column: int, width: int, first: str, is_free: bool) -> list[str]:
-    """Return pieces as lines no longer than ``width`` where there is a place to break them; ``first``: what is there already."""
+    """Return pieces as lines no longer than ``width`` if they can be broken; ``first``: the text already on
+    the line.
+    """
     lines: list[str] = []
     start = 0
     while start < len(run):
@@ -258,7 +264,9 @@ def _filled(run: list[Piece], column: int, width: int, first: str, is_free: bool
 
 
 def _is_place(run: list[Piece], at: int, is_free: bool) -> bool:
-    """Return whether a line may begin with a piece: after a blank, not with a comment, and not after an operator, which begins one itself."""
+    """Return whether a line may begin with a piece: after a blank, not with a comment, and not after an
+    operator, which begins a line itself.
+    """
     before, piece = run[at - 1], run[at]
     if not is_free and piece.kind != "bar":
         return False
@@ -266,7 +274,7 @@ def _is_place(run: list[Piece], at: int, is_free: bool) -> bool:
 
 
 def _best_break(run: list[Piece], start: int, end: int, is_free: bool) -> int:
-    """Return where to break before ``end``: at an alternative, or else at an element, as far out as there is one."""
+    """Return the best break before ``end``: at an alternative, or else at an element, as far out as possible."""
     places = [at for at in range(start + 1, end + 1) if _is_place(run, at, is_free)]
     bars = [at for at in places if run[at].kind == "bar"]
     outer = [at for at in bars if run[at].depth == 0]
@@ -291,7 +299,7 @@ def _blank_between(before: Piece, after: Piece) -> bool:
 
 
 def _joined(pieces: list[Piece]) -> str:
-    """Return pieces on one line, but for line breaks in them."""
+    """Return pieces on one line, except for line breaks in them."""
     parts: list[str] = []
     for at, piece in enumerate(pieces):
         if at and _blank_between(pieces[at - 1], piece):
@@ -301,7 +309,7 @@ def _joined(pieces: list[Piece]) -> str:
 
 
 def _with_comments(lines: list[tuple[str, str]]) -> list[str]:
-    """Return lines with the comments at their ends, those of neighbouring lines under each other."""
+    """Return lines with their trailing comments, which are aligned on adjacent lines."""
     made: list[str] = []
     at = 0
     while at < len(lines):

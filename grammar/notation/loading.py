@@ -1,4 +1,4 @@
-"""The files of a grammar: reading those that are imported, and refusing them with all that is wrong."""
+"""The files of a grammar: read imports, and report all problems."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every nam
 
 
 class Loaded(NamedTuple):
-    """Rules, and the parts in other languages, by the names of rules that are referred to in their place."""
+    """Rules, and the parts in other languages, by the rule names that refer to them."""
 
     rules: RuleSet
     parts: dict[str, Part]
@@ -48,7 +48,7 @@ class SourceFiles:
         self._suggestions = 0
 
     def parsed(self, text: str, name: str, path: Path | None) -> tuple[Module, Collector]:
-        """Parse a text, unless it was already."""
+        """Parse a text, unless it is already parsed."""
         known = self._known.get((name, path))
         if known is None:
             check_text(f"`{name}`", text)
@@ -57,7 +57,7 @@ class SourceFiles:
         return known
 
     def add(self, name: str, text: str) -> Collector:
-        """Add a text, whose problems the collector takes."""
+        """Add a text, whose problems the collector records."""
         self.texts.append(SourceText(name, text))
         self.problems.append(Collector(len(self.texts) - 1))
         return self.problems[-1]
@@ -79,17 +79,17 @@ class SourceFiles:
         return folder
 
     def suggest(self, name: str, names: Iterable[str]) -> str | None:
-        """Return the name that is most like this one; only for the first few that are asked for."""
+        """Return the most similar name; only for the first few calls."""
         self._suggestions += 1
         return similar(name, names) if self._suggestions <= MAX_SUGGESTIONS else None
 
     def line_of(self, span: Span) -> int:
-        """Return the number of a line. The lines before it are counted, so this is work."""
+        """Return the number of a line. Counts the lines before it, so it takes time."""
         spend(span.start // 8)
         return line_and_column(self.texts[span.source].text, span.start)[0]
 
     def stop_on_problems(self, foreign: Callable[[str], Foreign | None] | None) -> None:
-        """Refuse a grammar that has problems. ``foreign``: recognises a text of another notation by its look.
+        """Raise an error for a grammar with problems. ``foreign``: recognises texts in another notation.
 
         Raises: GrammarError.
         """
@@ -109,7 +109,7 @@ class SourceFiles:
 def skip_rule(
     name: str, skipped: Iterable[Expr], body_of: Callable[[str], Expr | None], span: Span | None = None
 ) -> Rule:
-    """Return the rule of what may stand between terminals: any number of these, in whatever rules they are."""
+    """Return the rule of the text between terminals: any number of these, in any rule."""
     options: list[Expr] = []
     seen: set[str] = set()
     todo = list(skipped)[::-1]
@@ -185,7 +185,7 @@ _LOOKS: Final[tuple[tuple[str, str, str, str], ...]] = (
 
 
 class Foreign(NamedTuple):
-    """What a text is instead of a grammar, where that shows, and what to do."""
+    """The actual kind of a text that is not a grammar, if recognised, and the remedy."""
 
     what: str
     start: int
@@ -194,7 +194,7 @@ class Foreign(NamedTuple):
 
 
 def foreign_dialect(text: str) -> Foreign | None:
-    """Return what a text is that EBNF cannot be; None if it looks like EBNF, or like nothing.
+    """Return the kind of a text that is not EBNF; None if it looks like EBNF, or is not recognised.
 
     Cost: linear; this is for texts with errors only.
     """
@@ -216,7 +216,7 @@ def foreign_dialect(text: str) -> Foreign | None:
 
 
 def _no_grammar(text: str) -> tuple[str, str] | None:
-    """Return what a text is that is no grammar at all, and what to do."""
+    """Return the kind of a text that is not a grammar at all, and the remedy."""
     if text[:1] in ("{", "["):
         with suppress(ValueError, RecursionError):
             if isinstance(json.loads(text), list):
@@ -245,7 +245,7 @@ _CHANGED = re.compile(r"[;,%~{}]|->|(?<!\S)/(?!\S)|(?:DIGIT|ALPHA)\b")
 
 
 def _example(text: str) -> str:
-    """Return the first rule that fits in a line as it is written here; empty if there is none."""
+    """Return the first rule that fits on one line as written here; empty if there is none."""
     for line in text[: 100 * MAX_LINE].splitlines():
         match = _RULE.fullmatch(line) if len(line) <= MAX_LINE else None
         if match is None:
@@ -280,7 +280,9 @@ def is_lark(text: str) -> bool:
 
 
 def foreign_to_lark(text: str) -> Foreign | None:
-    """Return what a text is that Lark cannot be; None if it looks like Lark, or like nothing. Cost: linear."""
+    """Return the kind of a text that is not Lark; None if it looks like Lark, or is not recognised. Cost:
+    linear.
+    """
     rule = _EBNF_RULE.search(text)
     if rule is not None:
         return Foreign("EBNF or GBNF", rule.start(1), rule.end(), "Grammar.from_ebnf(text) reads it as it is")

@@ -1,4 +1,4 @@
-"""The syntax tree of one grammar file, EBNF or Lark: what is written, before names and imports are resolved."""
+"""The syntax tree of one grammar file, EBNF or Lark, before names and imports are resolved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stackmask.grammar.source.work import spend
 
 @immutable
 class Terminal:
-    """A terminal that is finished already. ``what``: its name in messages, where it is not plain text."""
+    """A finished terminal. ``what``: its name in messages, if it is not plain text."""
 
     expr: Expr
     span: Span
@@ -26,7 +26,7 @@ class Terminal:
 
 @immutable
 class Name:
-    """A rule, a terminal, or a parameter of the template that it stands in."""
+    """A rule, a terminal, or a parameter of the enclosing template."""
 
     name: str
     span: Span
@@ -37,7 +37,7 @@ class Name:
 class Group:
     """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; ``"()"`` wraps one.
 
-    ``A - B`` is the ``&`` of A and ``!B``. A sequence of nothing is the empty string.
+    ``A - B`` is the ``&`` of A and ``!B``. An empty sequence is the empty string.
     """
 
     op: Literal[" ", "|", "&", "()"]
@@ -48,7 +48,9 @@ class Group:
 
 @immutable
 class Repetition:
-    """``a?``, ``a{2,5}``, ``[a]`` of Lark. ``length``: of its sign in a regular expression, such as ``{2,5}``."""
+    """``a?``, ``a{2,5}``, Lark's ``[a]``. ``length``: that of its operator in a regular expression, such as
+    ``{2,5}``.
+    """
 
     item: Node
     min: int
@@ -80,7 +82,7 @@ class Text:
 
 @immutable
 class Pattern:
-    """``/regex/flags`` of Lark; ``value`` as it is written, and begins one character after the span."""
+    """Lark's ``/regex/flags``; ``value`` is the source text, which begins one character after the span."""
 
     value: str
     flags: str
@@ -90,7 +92,7 @@ class Pattern:
 
 @immutable
 class Range:
-    """``"a".."z"``. ``length``: of the class of characters that Lark makes of it as it is written."""
+    """``"a".."z"``. ``length``: that of the character class that Lark creates from it."""
 
     low: str
     high: str
@@ -111,7 +113,7 @@ class Use:
 
 @immutable
 class CountedUse:
-    """``rule::value`` of llguidance: a rule that counts. ``value``: the number, or what it becomes."""
+    """llguidance's ``rule::value``: a counting rule. ``value``: the number, or a function for it."""
 
     name: str
     value: Any
@@ -121,7 +123,7 @@ class CountedUse:
 
 @immutable
 class Guarded:
-    """An alternative with ``%if``: it is there where the condition holds of the number of its rule."""
+    """An alternative with ``%if``: present if the condition holds for the number of its rule."""
 
     item: Node
     condition: Any
@@ -138,7 +140,7 @@ EMPTY: Final = Terminal(EPSILON, Span(-1, -1))  # an alternative with nothing in
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
-    """Yield a node and all its parts, in the order they are written."""
+    """Yield a node and all its parts, in source order."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -153,12 +155,12 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def names_in(node: Node) -> list[Name]:
-    """Return the names in a node, in the order they are written."""
+    """Return the names in a node, in source order."""
     return [part for part in walk_nodes(node) if type(part) is Name]
 
 
 class Attribute(NamedTuple):
-    """What llguidance has in brackets after the name of a rule. ``value``: a terminal, or a number."""
+    """An attribute of llguidance, in brackets after the name of a rule. ``value``: a terminal, or a number."""
 
     value: Node | int | None
     span: Span
@@ -166,7 +168,7 @@ class Attribute(NamedTuple):
 
 @immutable
 class RuleDefinition:
-    """A rule or terminal. ``how``: whether it is new, or takes the place of another one, or adds alternatives to it."""
+    """A rule or terminal. ``how``: whether it is new, replaces another one, or adds alternatives to it."""
 
     name: str
     body: Node
@@ -191,7 +193,7 @@ class Import:
 class Dispatch(NamedTuple):
     """The strings of a macro: free text up to triggers, or the chunks of a text (``triggers`` alone).
 
-    ``stops``: what may end the free text; ``may_end``: whether it may also end anywhere.
+    ``stops``: strings that may end the free text; ``may_end``: whether it may also end anywhere.
     """
 
     triggers: tuple[str, ...]
@@ -213,11 +215,12 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Module:
-    """One parsed file. ``known`` holds every name that is defined, also where the definition is broken.
+    """One parsed file. ``known`` contains every defined name, even if its definition is broken.
 
-    ``rules``: definitions by name, the first of each. ``skips``: what may stand between terminals. ``parts``: by the name
-    that a leaf refers to. ``nested``: whole grammars in its text, by such names. ``options``: of llguidance. ``looks``: look-ahead at the ends of rules, which changes no language. ``notes``: what has no
-    effect, with its place, and why.
+    ``rules``: definitions by name, the first of each. ``skips``: expressions allowed between terminals.
+    ``parts``: by the name that a leaf refers to. ``nested``: whole grammars in its text, by such names.
+    ``options``: those of llguidance. ``looks``: look-ahead at the ends of rules, which does not affect the
+    language. ``notes``: constructs without effect, with their positions and reasons.
     """
 
     source: int
@@ -244,7 +247,7 @@ class Module:
         self.known.setdefault(definition.name, definition.span)
 
     def nodes(self) -> Iterator[Node]:
-        """Yield all nodes of definitions, and of what is skipped."""
+        """Yield all nodes of definitions, and of skipped expressions."""
         for body in (*(definition.body for definition in self.definitions), *self.skips):
             yield from walk_nodes(body)
 
@@ -258,7 +261,7 @@ _ID_RANGE: Final = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 
 
 class TreeMaker:
-    """Makes the nodes of one text, and reports where too much is nested."""
+    """Builds the nodes of one text, and reports excessive nesting."""
 
     def __init__(self, text: str, problems: Collector) -> None:
         self.text, self.problems = text, problems
@@ -271,7 +274,7 @@ class TreeMaker:
         return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
 
     def checked(self, node: Group | Repetition | Prefix | Use | Guarded) -> Node:
-        """Return the node, or something empty if too much is nested in it, which is reported once a rule."""
+        """Return the node, or an empty one if it is nested too deeply, which is reported once per rule."""
         if node.depth <= MAX_DEPTH:
             return node
         if not self.too_deep:
@@ -286,7 +289,7 @@ class TreeMaker:
 
 
 def without_surrogates(text: str, problems: Collector) -> str:
-    """Return a text without halves of characters, which are reported."""
+    """Return a text without lone surrogates, which are reported."""
     for bad in _SURROGATE.finditer(text):
         problems.add("G006", "half of a surrogate pair is not a character", bad.start(), bad.end())
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
@@ -295,7 +298,9 @@ def without_surrogates(text: str, problems: Collector) -> str:
 def read_json(
     text: str, at: int, directive: str, example: str, problems: Collector
 ) -> tuple[Any, int, int | None]:
-    """Return the JSON value after a directive, and where it begins and ends; no end if it is none, which is reported."""
+    """Return the JSON value after a directive, its start and its end; no end for invalid JSON, which is
+    reported.
+    """
     blanks = _BLANKS.match(text, at)
     start = blanks.end() if blanks else at
     spend(20)
@@ -313,7 +318,7 @@ def read_json(
 
 
 def read_ids(written: str, span: Span, problems: Collector) -> TokenTerminal:
-    """Return the tokens of ids and ranges that commas separate, or with `^` before them all others."""
+    """Return the tokens for comma-separated ids and ranges, or with a leading `^` all others."""
     ranges: list[tuple[int, int]] = []
     for piece in written.removeprefix("^").split(","):
         spend(2)

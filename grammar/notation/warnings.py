@@ -1,6 +1,7 @@
-"""What is allowed in a grammar and looks like a mistake: diagnostics that never change what a grammar means.
+"""Valid but probably unintended constructs of a grammar: diagnostics that never change its meaning.
 
-They are found when somebody asks (``Grammar.warnings``): the text is parsed once more then, so reading costs nothing.
+They are computed on request (``Grammar.warnings``), by parsing the text again, so reading a grammar costs no
+more.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _HEXADECIMAL = re.compile(r"#x[0-9A-Fa-f]{1,6}(?![\w])")
 def grammar_warnings(
     rules: RuleSet, module: Module, comments: Iterable[tuple[int, str]] | None = None
 ) -> list[Diagnostic]:
-    """Return the warnings of the first file of a grammar, by their places, ``MAX_WARNINGS`` at most.
+    """Return the warnings of the first file of a grammar, by position, ``MAX_WARNINGS`` at most.
 
     ``module``: its tree. ``comments``: those of EBNF that begin with `#`, with their offsets; None for Lark.
     """
@@ -58,7 +59,7 @@ def _warning(code: str, message: str, span: Span, label: str = "", help: str = "
 
 
 def _unused(module: Module, rules: RuleSet) -> Iterator[Diagnostic]:
-    """Warn of what the start rule does not lead to."""
+    """Warn of rules that the start rule does not need."""
     start = rules.start
     if start == START_RULE:
         body = rules.rules[start].body
@@ -112,7 +113,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
 
 
 def _indentation(module: Module) -> Iterator[Diagnostic]:
-    """Warn of a rule for the end of a block where nothing knows how deep a line stands."""
+    """Warn of a rule for the end of a block if nothing tracks the indentation of lines."""
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
     if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in module.nodes()):
         block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
@@ -146,7 +147,7 @@ def _of_node(node: Node, module: Module, text: str) -> Iterator[Diagnostic]:
 
 
 def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
-    """Warn of `-` where a hyphen was meant: beside counts, or where nothing is taken away."""
+    """Warn of `-` where a hyphen was probably meant: next to counts, or if nothing is removed."""
     left = node.items[0]
     for item in node.items[1:]:
         # what `!` negates has another place than its operand
@@ -166,7 +167,7 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
 
 
 def _are_apart(left: Node, right: Node) -> bool:
-    """Return whether it is plain to see that no string is in both."""
+    """Return whether two nodes visibly have no common string."""
     one, other = _lengths(left), _lengths(right)
     if one is None or other is None:
         return False
@@ -177,7 +178,7 @@ def _are_apart(left: Node, right: Node) -> bool:
 
 
 def _lengths(node: Node) -> tuple[float, float] | None:
-    """Return the least and the greatest number of characters of a node; None where that is not plain."""
+    """Return the least and the greatest length of a node in characters; None if they are not obvious."""
     if isinstance(node, tree.Repetition):
         inner, high = _lengths(node.item), node.max
         if inner is None:
@@ -195,7 +196,7 @@ def _single(node: Node) -> charclass.Ranges | None:
 
 
 def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:
-    """Warn of alternatives that others have already: equal ones, and characters of a class."""
+    """Warn of alternatives that are covered by others: equal ones, and characters of a class."""
     seen: dict[Hashable, Node] = {}
     runs = [item for item in node.items if _characters(item) is not None]
     general = [r for r in runs if not (isinstance(r, Terminal) and isinstance(r.expr, Literal))][:MAX_GENERAL]
@@ -253,7 +254,7 @@ def _covers(one: Node, other: Node) -> bool:
 
 # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits
 def _shape(node: Node) -> Hashable:
-    """Return what two nodes share that mean the same word for word."""
+    """Return a key that two nodes share if they mean the same word for word."""
     spend(1)
     match node:
         case Terminal(expr):

@@ -1,7 +1,8 @@
-"""Regular expressions to expressions: the flavours of ECMA-262, Python and Rust, and the `/…/` of the EBNF dialect.
+"""From regular expressions to expressions: the flavours of ECMA-262, Python and Rust, and the `/…/` of the
+EBNF dialect.
 
-``compile`` reads the flavours, ``flavours.inline`` the dialect's. The package imports neither before it is asked: a pattern
-in a schema waits for what reads it, and not for the rest.
+``compile`` reads the flavours, ``flavours.inline`` the dialect's. Both are imported on demand, so that a
+pattern in a schema waits only for its own reader.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Compile assertions away: anchors, word boundaries, lookahead and lookbehind become plain expressions.
 
-The pattern is made a graph: what holds no assertion is an edge with its expression, and each assertion an edge between two
-places. Anchors and word boundaries ask about the two characters around a place. So each place is taken several times, once
-for each kind of last character and once for each kind of next one, as far as that makes a difference from there on; an
-assertion then holds between two such states or does not, and expressions between them keep the strings that begin and end
-with the right kinds. Counters are kept where all rounds between the first and the last go from one state to itself.
+The pattern becomes a graph: a part without assertions is an edge with its expression, and each assertion an
+edge between two positions. Anchors and word boundaries depend on the two characters around a position. So
+each position is split into several states, one for each kind of last and next character, as far as they
+matter from there on; an assertion then either holds between two such states or does not, and expressions
+between them are restricted to strings that begin and end with the right kinds. Counters are kept if all
+rounds between the first and the last go from one state to itself.
 
-Where no other lookarounds are, the states are eliminated. A lookahead is an intersection with all that follows, a lookbehind
-one with all that precedes. ``automaton.py`` takes what does not come apart this way: lookarounds inside of loops, or
-lookbehinds after lookaheads.
+Without other lookarounds, the states are eliminated. A lookahead is an intersection with the continuation, a
+lookbehind one with the preceding text. ``automaton.py`` handles patterns that cannot be split this way:
+lookarounds inside loops, or lookbehinds after lookaheads.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ State: TypeAlias = tuple[int, int, int]  # a place, and the parts of the last an
 
 
 class AskedLook(NamedTuple):
-    """A lookaround as an edge: the strings up to the end, or from the beginning, that are asked for, by the character beside it."""
+    """A lookaround as an edge: the required strings up to the end, or from the beginning, by the adjacent
+    character.
+    """
 
     strings: Callable[[Kinds], ir.Expr]
     look: Look
@@ -68,14 +71,14 @@ class AskedLook(NamedTuple):
 
 
 class Unless(NamedTuple):
-    """Nothing, where the next character is none of these; elsewhere the pattern does not come apart."""
+    """Nothing, if the next character is not one of these; otherwise the pattern cannot be split."""
 
     kinds: Kinds
     look: Look
 
 
 class Counted(NamedTuple):
-    """Rounds that are counted: the place where they begin and end, the edges in them, and how many there are."""
+    """Counted rounds: the position where they begin and end, their edges, and their number."""
 
     place: int
     first: int
@@ -89,7 +92,7 @@ Label: TypeAlias = "ir.Expr | Edge | Look | AskedLook | Unless"  # a look: an ed
 
 
 def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
-    """Return the whole texts that the tree matches (``search``: somewhere).
+    """Return the texts of which the tree matches the whole (``search``: some part).
 
     Raises: TooEntangled.
     """
@@ -126,7 +129,7 @@ def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Ex
 
 
 def apart(pattern: AssertedPattern, search: bool) -> ir.Expr:
-    """Return the whole texts that a pattern matches. Raises: TooEntangled."""
+    """Return the texts of which a pattern matches the whole. Raises: TooEntangled."""
     text = pattern.any_text
     try:
         return Places(pattern, (text, pattern.root, text) if search else (pattern.root,)).solve()
@@ -135,7 +138,9 @@ def apart(pattern: AssertedPattern, search: bool) -> ir.Expr:
 
 
 class Sides:
-    """The kinds of characters, and the edge of the text, that the left or the right sides of assertions tell apart."""
+    """The kinds of characters, and the edge of the text, that the left or the right sides of assertions
+    distinguish.
+    """
 
     def __init__(self, wanted: tuple[Ranges, ...], universe: Ranges) -> None:
         self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
@@ -146,7 +151,7 @@ class Sides:
         self.known: dict[Kinds, Ranges] = {}
 
     def kinds(self, side: Side) -> Kinds:
-        """Return the kinds that a side asks for."""
+        """Return the kinds that a side requires."""
         ranges, edge = side
         if ranges == charclass.ANY:
             return self.all if edge else self.characters
@@ -161,7 +166,7 @@ class Sides:
         return found
 
     def parts(self, kinds: Iterable[Kinds]) -> Parts:
-        """Return how some sets of kinds divide them."""
+        """Return the partition of some sets of kinds."""
         found = self.alike
         for each in kinds:
             found = met(found, tuple(kind in each for kind in range(len(self.all))))
@@ -172,12 +177,12 @@ _sides = remembering(256)(Sides)
 
 
 def sides_of(wanted: Iterable[Ranges], universe: Ranges) -> Sides:
-    """Return the kinds that some sets make; those of Unicode have hundreds of ranges. Raises: TooLarge."""
+    """Return the kinds induced by some sets; Unicode classes have hundreds of ranges. Raises: TooLarge."""
     return _sides(tuple(ranges for ranges in dict.fromkeys(wanted) if ranges != charclass.ANY), universe)
 
 
 def met(one: tuple[int, ...], other: tuple[int, ...]) -> Parts:
-    """Return the parts that two divisions make together."""
+    """Return the common refinement of two partitions."""
     if one == other:
         return one
     spend(1 + len(one) // 8)
@@ -187,7 +192,7 @@ def met(one: tuple[int, ...], other: tuple[int, ...]) -> Parts:
 
 @final
 class AssertedPattern:
-    """A pattern with looks at one character as edges, and what the graphs of its parts share."""
+    """A pattern with one-character lookarounds as edges, and the data shared by the graphs of its parts."""
 
     def __init__(self, root: Node, as_bytes: bool, any_text: ir.Expr) -> None:
         self.any_text = any_text
@@ -210,7 +215,7 @@ class AssertedPattern:
             raise TooEntangled(edges[0]) from None
 
     def asks(self, assertion: Edge | Look) -> list[tuple[Kinds, Kinds]]:
-        """Return the kinds that an edge, or a look at one that does not hold, asks about."""
+        """Return the kinds that an edge depends on."""
         found = self.asked.get(id(assertion))
         if found is None:
             edge = assertion if isinstance(assertion, Edge) else cast("Edge", assertion.body)
@@ -240,7 +245,7 @@ class AssertedPattern:
 
     # recursion is as deep as groups are nested, which the reader limits
     def _simplified(self, node: Node) -> Node:
-        """Return the node with looks at one character, or at an anchor, as edges."""
+        """Return the node with one-character lookarounds and anchors as edges."""
         spend(10)
         if self.assertion(node) is None:
             return node
@@ -294,7 +299,9 @@ class AssertedPattern:
         return byte_class(ranges) if self.ends.as_bytes else char_class(ranges)
 
     def tempered(self, node: Node) -> tuple[Ranges, list[Look], bool] | None:
-        """Return the character of a loop with lookaheads in every round such as ``(?:(?!x).)*``, these, and whether they come first."""
+        """Return the character of a loop with lookaheads in every round such as ``(?:(?!x).)*``, the
+        lookaheads, and whether they come first.
+        """
         if not isinstance(node, ir.Repeat) or not isinstance(node.item, ir.Sequence):
             return None
         items: tuple[Node, ...] = node.item.items
@@ -341,7 +348,7 @@ class Places:
         self.edges.append((start, label, end))
 
     def sequence(self, items: tuple[Node, ...], start: int, end: int) -> None:
-        """Add nodes one after the other; those without assertions become one edge."""
+        """Add consecutive nodes; those without assertions become one edge."""
         groups: list[Node] = []
         for is_free, group in groupby(items, lambda item: self.pattern.assertion(item) is None):
             nodes = [*group]
@@ -434,10 +441,10 @@ class Places:
         )
 
     def run(self, node: ir.Repeat, start: int, end: int) -> bool:
-        """Add a loop over one character with lookaheads in every round, and return whether it is one.
+        """Add a loop over one character with lookaheads in every round, and return whether the node is one.
 
-        What follows such a loop must not be able to begin with its character: then its rounds are the places up to where the
-        run of these characters ends, and one lookahead before the loop speaks for all of them.
+        The continuation of such a loop must not begin with its character: then its rounds extend to the end
+        of the run of these characters, and one lookahead before the loop covers all of them.
         """
         found = self.pattern.tempered(node)
         if found is None:
@@ -466,7 +473,7 @@ class Places:
     # -- states --------------------------------------------------------------------------------------------
 
     def divide(self) -> None:
-        """Find which last and which next characters make a difference at each place."""
+        """Find which last and next characters matter at each position."""
         lefts, rights = self.pattern.lefts, self.pattern.rights
         empty: list[
             tuple[int, Parts, Parts, int]
@@ -494,7 +501,7 @@ class Places:
                 changed = changed or before != self.lefts[start] or after != self.rights[end]
 
     def solve(self, left: Kinds | None = None, right: Kinds | None = None) -> ir.Expr:
-        """Return the strings from the first place to the last one.
+        """Return the strings from the first position to the last.
 
         ``left``: the last characters before them, ``right``: the next ones after them; the edges of the text if not given.
         Raises: TooEntangled, TooLarge, CannotSplit.
@@ -506,7 +513,7 @@ class Places:
 
 @final
 class PlaceStates:
-    """The states of a graph, and what leads from one to another."""
+    """The states of a graph, and its transitions."""
 
     def __init__(self, places: Places, left: Iterable[int], right: Iterable[int]) -> None:
         self.places, self.pattern = places, places.pattern
@@ -536,7 +543,7 @@ class PlaceStates:
         self.ends = {self.numbers[s] for s in order if s[0] == LAST and s[2] in last_right}
 
     def moves(self, state: State, number: int) -> Iterable[tuple[State, Label]]:
-        """Yield the states that an edge leads to, and what leads there."""
+        """Yield the target states of an edge, with their expressions."""
         places = self.places
         start, label, end = places.edges[number]
         left, right = self.left_parts[start][state[1]], self.right_parts[start][state[2]]
@@ -565,7 +572,9 @@ class PlaceStates:
                         yield (end, to, part), found
 
     def restricted(self, number: int, right: int, left: int, with_empty: bool) -> ir.Expr:
-        """Return the strings of an edge that begin and end with the right characters; the empty one only if asked for."""
+        """Return the strings of an edge that begin and end with the right characters; the empty one only on
+        request.
+        """
         key = (number, right, 2 * left + with_empty)
         known = self.memo.get(key)
         if known is not None:
@@ -618,7 +627,7 @@ class PlaceStates:
         return self.last
 
     def count_rounds(self, counted: Counted) -> None:
-        """Write rounds that go from each state to itself as one repetition. Raises: TooEntangled."""
+        """Write rounds from each state to itself as one repetition. Raises: TooEntangled."""
         inner = {key: label for key, label in self.graph.items() if counted.first <= key[1] < counted.past}
         begins = {number for state, number in self.numbers.items() if state[0] == counted.place}
         after = {state: self.new() for state in begins}
@@ -646,7 +655,7 @@ class PlaceStates:
 
 
 def eliminated(edges: dict[tuple[int, int, int], Label], kept: set[int]) -> Graph:
-    """Return what leads from some states to others, past all that are not kept."""
+    """Return the paths between some states, with all others eliminated."""
     graph: Graph = {state: {} for state in kept}
     for (a, _, b), label in edges.items():
         graph.setdefault(b, {})
@@ -660,7 +669,7 @@ def eliminated(edges: dict[tuple[int, int, int], Label], kept: set[int]) -> Grap
 
 
 def always(strings: ir.Expr) -> Callable[[Kinds], ir.Expr]:
-    """Return what answers with the same strings, whatever character is asked about."""
+    """Return a function that returns the same strings for every character."""
     return lambda _: strings
 
 
@@ -674,7 +683,9 @@ def grouped(parts: Parts) -> dict[int, Kinds]:
 
 @final
 class Looked:
-    """Lookarounds between expressions: a lookahead meets all that follows it, a lookbehind all that precedes it."""
+    """Lookarounds between expressions: a lookahead is intersected with the continuation, a lookbehind with
+    the preceding text.
+    """
 
     def __init__(
         self,
@@ -704,7 +715,7 @@ class Looked:
 
     # recursion is as deep as there are lookarounds in a row, which MAX_LOOKS limits
     def suffix(self, state: int) -> ir.Expr:
-        """Return what follows a state: a lookahead, or the end."""
+        """Return the continuation of a state: a lookahead, or the end."""
         known = self.done.get(state)
         if known is None:
             look, after = self.ahead[state]
@@ -716,7 +727,7 @@ class Looked:
         return known
 
     def prefix(self, state: int) -> ir.Expr:
-        """Return what precedes a state: the start, or what follows a lookbehind."""
+        """Return the text before a state: the start, or the text after a lookbehind."""
         known = self.done.get(state)
         if known is None:
             look, before = self.behind[state]

@@ -1,16 +1,18 @@
-"""Patterns as automata over classes of characters: where assertions do not come apart, and where order matters.
+"""Patterns as automata over classes of characters, for assertions that cannot be split, and where order
+matters.
 
-A *condition* says what the rest of the text must be: a disjunction of conjunctions of continuations, each plain or negated,
-so that lookaheads need nothing more than `and` and `not` (an alternating automaton: A. K. Chandra, D. C. Kozen and
-L. J. Stockmeyer, Alternation, 1981). A lookbehind is followed from every place of the text on: its *threads* are the
-continuations of its body, each with the condition that lookaheads inside it left behind.
+A *condition* constrains the rest of the text: a disjunction of conjunctions of continuations, each plain or
+negated, so that lookaheads only need `and` and `not` (an alternating automaton: A. K. Chandra, D. C. Kozen
+and L. J. Stockmeyer, Alternation, 1981). A lookbehind is followed from every position of the text: its
+*threads* are the continuations of its body, each with the condition of lookaheads inside it.
 
-``automaton_expr`` returns all texts that a pattern matches: a state is the condition of the pattern, the threads of all
-lookbehinds, and what anchors ask about the last character. ``whole_strings`` returns those of which a backtracking matcher's
-first match is all: ``".*?"`` has the string ``"a"b"``, but a matcher that reads it stops after ``"a"``. There a state is an
-ordered list of continuations, each with its condition, in which a match ends all that comes after it (R. Cox, Regular
-Expression Matching: the Virtual Machine Approach, 2009). What lookaheads and anchors ask about the text after the match
-comes out as characters that may not follow. States are made by reading one character of each class, within limits.
+``automaton_expr`` returns all texts that a pattern matches: a state is the condition of the pattern, the
+threads of all lookbehinds, and the relevant class of the last character. ``whole_strings`` returns those of
+which a backtracking matcher's first match is the whole: the language of ``".*?"`` contains ``"a"b"``, but a
+matcher that reads it stops after ``"a"``. There a state is an ordered list of continuations, each with its
+condition, in which a match cuts off all later ones (R. Cox, Regular Expression Matching: the Virtual Machine
+Approach, 2009). Constraints of lookaheads and anchors on the text after the match become characters that may
+not follow. States are created by reading one character of each class, within limits.
 """
 
 from __future__ import annotations
@@ -64,9 +66,9 @@ END_OF_TEXT: Final = -1  # in place of a class of characters, also of the last o
 
 
 class Whole(NamedTuple):
-    """The strings that a pattern takes whole, by the characters that may not follow them.
+    """The strings of which a pattern matches the whole, by the characters that may not follow them.
 
-    ``is_narrow``: strings were left out that depend on more of the text after them than one character says.
+    ``is_narrow``: strings that depend on more than one following character were excluded.
     """
 
     parts: tuple[tuple[ir.Expr, Ranges], ...]
@@ -76,8 +78,8 @@ class Whole(NamedTuple):
 def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
     """Return the expression of all texts (``as_bytes``: of all byte strings) that the tree matches.
 
-    Raises: TooLarge where a limit is met.
-    Cost: states times classes of characters, and then what the way back takes.
+    Raises: TooLarge if a limit is reached.
+    Cost: states times classes of characters, and the conversion to an expression.
     """
     machine = _Machine(spelled_out(root) if as_bytes else root, as_bytes)
     parts = machine.parts
@@ -117,10 +119,10 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
 
 
 def whole_strings(root: Node, lazy: dict[int, ir.Repeat]) -> Whole:
-    """Return the strings of which the first match of a pattern is all.
+    """Return the strings of which the first match of a pattern is the whole.
 
-    ``lazy``: the lazy repetitions, by identity. What stands before the string is not looked at (``looks_before``).
-    Raises: TooLarge where a limit is met.
+    ``lazy``: the lazy repetitions, by identity. The text before the string is ignored (``looks_before``).
+    Raises: TooLarge if a limit is reached.
     Cost: states times classes of characters.
     """
     machine = _Machine(root, False, lazy, MAX_ORDERED * MAX_STEPS)
@@ -163,7 +165,7 @@ def whole_strings(root: Node, lazy: dict[int, ir.Repeat]) -> Whole:
 def spelled_out(node: Node) -> Node:
     """Return the node with characters written as bytes.
 
-    Raises: TooLarge where an anchor tells characters apart that are more than one byte.
+    Raises: TooLarge if an anchor distinguishes characters of several bytes.
     """
     match node:
         case ir.CharClass(ranges):
@@ -186,7 +188,9 @@ def _side(side: Side) -> Side:
 
 
 class _Machine:
-    """The continuations of a pattern, its lookbehinds, and what its anchors ask about the last character."""
+    """The continuations of a pattern, its lookbehinds, and the classes of the last character that its anchors
+    distinguish.
+    """
 
     def __init__(
         self,
@@ -222,17 +226,19 @@ class _Machine:
         self.left = most_steps
 
     def seen(self, letter: int) -> int:
-        """Return a class that stands for all those that anchors do not tell from this one, as last characters."""
+        """Return a representative of the classes that anchors do not distinguish from this one, as last
+        characters.
+        """
         return self.alike[letter] if self.has_edges else END_OF_TEXT
 
     def count_steps(self, count: int) -> None:
-        """Count continuations that were looked at. Raises: TooLarge."""
+        """Count processed continuations. Raises: TooLarge."""
         self.left -= count
         if self.left < 0:
             raise TooLarge
 
     def reads(self, state: Ordered) -> Iterator[tuple[int, Reading, Threads]]:
-        """Yield what the end of the text and each class of characters lead to."""
+        """Yield the result of the end of the text and of each class of characters."""
         threads, last, behinds = state
         if not self.is_plain:
             for letter in (END_OF_TEXT, *self.letters):
@@ -263,7 +269,7 @@ class _Machine:
 
 
 class _Step:
-    """One place of the text: the characters before and after it, and the lookbehinds that are under way."""
+    """One position of the text: the characters before and after it, and the active lookbehinds."""
 
     def __init__(self, machine: _Machine, last: int, letter: int, threads: Threads) -> None:
         self.machine, self.last, self.letter = machine, last, letter
@@ -273,7 +279,7 @@ class _Step:
         self.found: dict[int, list[tuple[Condition, int]]] = {}
 
     def after(self, condition: Condition) -> Condition:
-        """Return what a condition about the text from here on asks of the text after the character."""
+        """Return the constraint of a condition, from here on, on the text after the character."""
         known = self.conditions.get(condition)
         if known is not None:
             return known
@@ -290,7 +296,7 @@ class _Step:
         return result
 
     def whole(self, continuation: int) -> Condition:
-        """Return the condition that a continuation leaves after the character."""
+        """Return the condition of a continuation after the character."""
         result = FALSE
         for condition, target in self.moves(continuation):
             if target in (ANYTHING_GOES, ~ANYTHING_GOES) or (
@@ -303,7 +309,9 @@ class _Step:
         return result
 
     def moves(self, continuation: int) -> list[tuple[Condition, int]]:
-        """Return where a continuation gets with the character, each place once, under a condition on what is after it."""
+        """Return the successors of a continuation under the character, each once, with a condition on the
+        text after it.
+        """
         merged: dict[int, Condition] = {}
         for condition, target in self.walk(continuation):
             known = merged.get(target)
@@ -311,7 +319,9 @@ class _Step:
         return [(condition, target) for target, condition in merged.items()]
 
     def ordered(self, threads: tuple[Thread, ...]) -> Reading:
-        """Return the threads after the character, whether the match may end before it, and whether that is unsure."""
+        """Return the threads after the character, whether the match may end before it, and whether that is
+        uncertain.
+        """
         best: dict[int, Condition] = {}
         following: dict[Thread, None] = {}
         unsure = False
@@ -334,9 +344,10 @@ class _Step:
         return tuple(following), False, unsure
 
     def walk(self, continuation: int) -> list[tuple[Condition, int]]:
-        """Return where a continuation gets with the character, in order, each under a condition on what is after it.
+        """Return the successors of a continuation under the character, in order, each with a condition on the
+        text after it.
 
-        What is complete before the character is given as the complement (``~AT_END`` and so on).
+        A continuation complete before the character is given as the complement (``~AT_END`` and so on).
         """
         known = self.walks.get(continuation)
         if known is not None:
@@ -383,7 +394,7 @@ class _Step:
         return out
 
     def on(self, side: Side, letter: int) -> bool:
-        """Return whether a character, or the edge of the text, is one that the side asks for."""
+        """Return whether a character, or the edge of the text, is one that the side requires."""
         return side[1] if letter == END_OF_TEXT else letter in self.machine.parts.members[side[0]]
 
     def look(self, look: Look) -> Condition:
@@ -398,7 +409,7 @@ class _Step:
         return negate(condition) if look.negative else condition
 
     def behind(self, index: int) -> list[tuple[Condition, int]]:
-        """Return where the threads of a lookbehind get, a new one from here on included."""
+        """Return the successors of a lookbehind's threads, including a new one from here on."""
         known = self.found.get(index)
         if known is None:
             known = []
@@ -429,7 +440,7 @@ def checked(condition: Condition) -> Condition:
 
 
 def conjoin(left: Condition, right: Condition) -> Condition:
-    """Return the condition that both hold."""
+    """Return the conjunction."""
     if left in (TRUE, right):
         return right
     if right == TRUE:
@@ -445,7 +456,7 @@ def conjoin(left: Condition, right: Condition) -> Condition:
 
 
 def disjoin(left: Condition, right: Condition) -> Condition:
-    """Return the condition that either holds."""
+    """Return the disjunction."""
     if not left or left == right:
         return right
     if not right:
@@ -454,7 +465,7 @@ def disjoin(left: Condition, right: Condition) -> Condition:
 
 
 def negate(condition: Condition) -> Condition:
-    """Return the condition that it does not hold."""
+    """Return the negation."""
     result = TRUE
     for conjunction in condition:
         result = conjoin(result, frozenset(frozenset([(c, not positive)]) for c, positive in conjunction))
@@ -463,7 +474,7 @@ def negate(condition: Condition) -> Condition:
 
 
 def smallest(conjunctions: set[frozenset[Literal]]) -> Condition:
-    """Return the conjunctions that no other one follows from."""
+    """Return the conjunctions that are not implied by another one."""
     if len(conjunctions) < 2:
         return frozenset(conjunctions)
     spend(1 + len(conjunctions) ** 2 // 16)
@@ -473,7 +484,7 @@ def smallest(conjunctions: set[frozenset[Literal]]) -> Condition:
 
 
 def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
-    """Return characters that a follow restriction can forbid, with these among them, and whether there are more."""
+    """Return characters, including these, that a follow restriction can forbid, and whether there are more."""
     beyond = intersect(forbidden, ((0x80, ir.MAX_CODE_POINT),))
     if not beyond:
         return forbidden, False
@@ -482,15 +493,15 @@ def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
 
 
 def looks_before(root: Node) -> Edge | Look | None:
-    """Return an assertion that may ask about the text before the match; None if there is none.
+    """Return an assertion that may depend on the text before the match; None if there is none.
 
-    Cost: linear. Recursion: as deep as the pattern nests.
+    Cost: linear. Recursion: as deep as the nesting of the pattern.
     """
     return _looks_before(root, 0)
 
 
 def _looks_before(node: Node, before: int) -> Edge | Look | None:
-    """Return one, where at least so many characters of the match stand before the node."""
+    """Return one, given the minimal number of characters of the match before the node."""
     spend(2)
     if isinstance(node, Edge):
         asks = any(left != ANYTHING for left, _ in node.pairs)

@@ -1,4 +1,4 @@
-"""The entrance: a pattern of a flavour to one expression over text (or bytes, for a pattern of bytes)."""
+"""The entry point: from a pattern of a flavour to one expression over text (or bytes, for a bytes pattern)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FLAVORS: Final = ("ecma", "python", "rust")
 
 
 class Tree(NamedTuple):
-    """A pattern that was read: its tree, how many assertions are in it, and its lazy repetitions by identity."""
+    """A parsed pattern: its tree, its number of assertions, and its lazy repetitions by identity."""
 
     node: Node
     asserted: int
@@ -34,7 +34,7 @@ class Tree(NamedTuple):
 def read_tree(pattern: str, *, flavor: Flavor = "python", flags: str = "") -> Tree:
     """Return the tree of a pattern of text.
 
-    Raises: as ``regex_expr``. Cost: about 1 µs a character.
+    Raises: as ``regex_expr``. Cost: about 1 µs per character.
     """
     reader, node, _ = _read(pattern, flavor, flags)
     return Tree(node, reader.asserted, reader.lazy)
@@ -45,13 +45,12 @@ def regex_expr(
 ) -> ir.Expr:
     r"""Return the expression of all texts that a pattern matches.
 
-    ``flavor``: whose syntax and meaning: ``ecma`` (ECMA-262 as browsers take it), ``python`` (``re``), ``rust``
-    (the crate ``regex``). ``flags``: letters of the flavour. ``search``: a match anywhere in the text will do, as
-    JSON Schema's ``pattern`` has it; otherwise the whole text is the match. A pattern of bytes gives a
-    language of byte strings.
-    Raises: GrammarError with all problems, each with its place (G005 to G009, G015); StackmaskError for a
-        flavour that is not there, or a pattern or flags that are no text.
-    Cost: about 1 µs a character; assertions in loops more, within limits.
+    ``flavor``: the syntax and semantics: ``ecma`` (ECMA-262 as in browsers), ``python`` (``re``), ``rust``
+    (the crate ``regex``). ``flags``: letters of the flavour. ``search``: match anywhere in the text, as JSON
+    Schema's ``pattern``, instead of the whole text. A bytes pattern has a language of byte strings.
+    Raises: GrammarError with all problems and their positions (G005 to G009, G015); StackmaskError for an
+        unknown flavour, or a pattern or flags that are not text.
+    Cost: about 1 µs per character; more for assertions in loops, within limits.
     """
     reader, tree, text = _read(pattern, flavor, flags)
     any_text: ir.Expr = ANY_BYTES if isinstance(pattern, bytes) else ir.ANY_TEXT
@@ -94,7 +93,7 @@ def regex_rules(pattern: str | bytes, *, flavor: Flavor, flags: str, search: boo
 def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
     """Return whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them.
 
-    Raises: StackmaskError for a flavour or a flag that is not there.
+    Raises: StackmaskError for an unknown flavour or flag.
     """
     reader, _ = _reader(pattern, flavor, flags)
     reader.read()

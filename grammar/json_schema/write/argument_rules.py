@@ -260,7 +260,7 @@ class ArgumentWriter(ObjectStyle):
         return choice((expr, sequence((_LINE_BREAK, expr, _LINE_BREAK)))) if self.style.on_lines else expr
 
     def text(self, texts: Texts) -> ir.Expr:
-        """Return strings as they are: without what would end them, and without what is excluded."""
+        """Return unquoted strings, without end markers and excluded strings."""
         if texts is ALL:
             return _without(self.stops)
         if texts.words is not None:

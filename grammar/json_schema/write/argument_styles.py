@@ -1,4 +1,4 @@
-"""How models write arguments between markers: one row for each style."""
+"""The notation of arguments between markers: one row of data for each style."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ TYPES: Final = (STRING, NUMBER, BOOLEAN, NULL, OBJECT, ARRAY)
 class ArgumentStyle:
     """Markers around the name and the value of an argument.
 
-    ``middle`` stands between them: ``{type}`` in it is what ``labels`` call the type of the value, ``{blanks}`` a place
-    for blanks; ``close`` may name the argument again as ``{name}``. Strings are written as they are, up to ``text_end``
-    or else ``close``, all else as JSON. ``nested``: the members of objects are arguments too; ``item``,
-    ``item_close``: what stands around an item of an array then. ``entities``: how characters of a name are written. ``on_lines``: a
-    string may stand on lines of its own between its markers, whose line breaks are not part of it. ``pads_words``: blanks may
-    stand around words of an enumeration in structural tags, as XGrammar has it.
+    ``middle`` is between them: ``{type}`` in it is the name of the value's type in ``labels``, ``{blanks}`` a
+    position for blanks; ``close`` may repeat the name as ``{name}``. Strings are unquoted, up to ``text_end``
+    or else ``close``, everything else is JSON. ``nested``: the members of objects are arguments too;
+    ``item``, ``item_close``: the markers around an item of an array then. ``entities``: the escapes of
+    characters in names. ``on_lines``: a string may be on separate lines between its markers, whose line
+    breaks are not part of it. ``pads_words``: blanks are allowed around words of an enumeration in structural
+    tags, as in XGrammar.
     """
 
     open: str
@@ -92,5 +93,5 @@ ARGUMENT_STYLES: Final[dict[str, ArgumentStyle]] = {
 
 
 def as_text(marker: str) -> Expr:
-    """Return what writes a marker where no vocabulary is known."""
+    """Return a function that writes a marker when no vocabulary is known."""
     return Literal(marker.encode())

@@ -1,6 +1,6 @@
-"""Why no value is valid, in the words of the schema: bounds the wrong way round, types that exclude each other.
+"""Explain in the terms of the schema why no value is valid: reversed bounds, types that exclude each other.
 
-Looks at what the schemas of one value say, keyword by keyword. It finds what people mistake, not every reason.
+Compares the schemas of one value keyword by keyword. It finds common mistakes, not every reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BOUNDS: Final = (
 
 
 def contradictions(schemas: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return reasons why no value is valid for all of these schemas; empty if none is seen.
+    """Return reasons why no value is valid for all of these schemas; empty if none is found.
 
     Cost: linear in the keywords of the first ``MAX_SCHEMAS``.
     """
@@ -91,7 +91,7 @@ def _bounds(schemas: Sequence[Mapping[str, Any]], mask: int, whole: bool) -> Ite
 def _numbers(
     schemas: Sequence[Mapping[str, Any]], keywords: tuple[str, ...]
 ) -> list[tuple[Fraction, int, str]]:
-    """Return the bounds as (number, whether it is excluded, keyword)."""
+    """Return the bounds as (number, whether it is exclusive, keyword)."""
     found = []
     for schema in schemas:
         for keyword in keywords:
@@ -106,7 +106,7 @@ def _numbers(
 
 
 def _fraction(value: Any) -> Fraction | None:
-    """Return a number exactly; None for what is none, or has a large exponent."""
+    """Return the exact number; None if it is not a number, or has a large exponent."""
     if not is_number(value):
         return None
     if isinstance(value, int):

@@ -1,4 +1,6 @@
-"""From what states mean to rules over expressions: finds all states, drops what has no value, writes the rest."""
+"""From the values of states to rules over expressions: find all states, drop the empty ones, write the
+others.
+"""
 
 from __future__ import annotations
 
@@ -162,7 +164,9 @@ class Lowering:
         self.objects = ObjectWriter(self, style)
 
     def run(self, state: State | None = None) -> ir.RuleSet:
-        """Return the rules; ``state``: of its values alone. Raises: UnsatisfiableSchemaError if no value is valid."""
+        """Return the rules; ``state``: only those of its values. Raises: UnsatisfiableSchemaError if no value
+        is valid.
+        """
         algebra = self.algebra
         start = algebra.state((algebra.start,)) if state is None else state
         self.find_productive(start)
@@ -172,7 +176,9 @@ class Lowering:
         return self.finish(self.expression(start))
 
     def begin_objects(self) -> list[ObjectForm]:
-        """Return the objects that the schema allows, as forms, with the start rule begun. Raises: SchemaError if there are none."""
+        """Return the forms of the objects that the schema allows, with the start rule begun. Raises:
+        SchemaError if there are none.
+        """
         algebra = self.algebra
         start = algebra.state((algebra.start,))
         self.find_productive(start)
@@ -186,13 +192,13 @@ class Lowering:
         return forms
 
     def object_forms(self, state: State) -> list[ObjectForm]:
-        """Return the objects of a state of which there are any."""
+        """Return the non-empty object forms of a state."""
         if not state:
             return [ObjectForm([], {}, [ANY_KEYS], 0, None, [])]
         return [form for form in self.algebra.value(state).objects if self.objects.is_productive(form)]
 
     def finish(self, body: ir.Expr) -> ir.RuleSet:
-        """Return the rules, with this body of the start rule, and all that it leads to."""
+        """Return the rules, with this body of the start rule, and everything that it refers to."""
         while self.todo:
             name, value = self.todo.pop()
             spend(20)
@@ -206,17 +212,19 @@ class Lowering:
         return ir.RuleSet(self.rules, START, self.whitespace.start if counts else ())
 
     def place_of_name(self, name: str) -> Where:
-        """Return the place of a declared name, for a message."""
+        """Return the location of a declared name, for a message."""
         return place_of_name(self.algebra.registry.root.root, name)
 
     def forget(self) -> None:
-        """Let go of the writer of objects, which refers back: all is freed at once, and not left to the garbage collector."""
+        """Drop the object writer, which refers back, so that everything is freed at once without the garbage
+        collector.
+        """
         del self.objects
 
     # -- which states have a value -----------------------------------------------------------------------
 
     def find_productive(self, start: State) -> None:
-        """Decide for every state that the start needs whether it has a value (least fixpoint)."""
+        """Determine for every state reachable from the start whether it has a value (least fixpoint)."""
         algebra = self.algebra
         nodes = algebra.nodes
         productive = self.productive
@@ -272,7 +280,7 @@ class Lowering:
             unknown = left
 
     def why(self, start: State) -> str:
-        """Return why a state has no value, by following what must be there."""
+        """Return the reason why a state has no value, by following required parts."""
         algebra = self.algebra
         path: list[str] = []
         state = start
@@ -295,7 +303,7 @@ class Lowering:
         return f"no value is valid: {at}these parts clash: {', '.join(places) or 'the schema is false'}{why}"
 
     def _schemas_of(self, state: State) -> Iterator[dict[str, Any]]:
-        """Yield the schema objects that all hold for a value of a state."""
+        """Yield the schema objects that all apply to a value of a state."""
         todo = [literal for literal in state if literal > 0]
         seen = set(todo)
         while todo:
@@ -310,18 +318,18 @@ class Lowering:
     # -- expressions -------------------------------------------------------------------------------------
 
     def is_live(self, state: State) -> bool:
-        """Return whether a state has a value; also for states that were not asked for before."""
+        """Return whether a state has a value, also for new states."""
         if state not in self.productive:
             self.find_productive(state)
         return self.productive[state]
 
     def fresh(self, kind: str) -> str:
-        """Return a rule name that is not used yet."""
+        """Return an unused rule name."""
         self.counter += 1
         return f"{kind}{self.counter}"
 
     def expression(self, state: State) -> ir.Expr:
-        """Return the expression of a productive state; arrays and objects are rules of their own."""
+        """Return the expression of a productive state; arrays and objects have separate rules."""
         found = self.expressions.get(state)
         if found is not None:
             return found
@@ -359,13 +367,13 @@ class Lowering:
         return result
 
     def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
-        """Return an expression with an action on what it matches, beside the depth where that counts."""
+        """Return an expression with an action on its text, combined with the depth if that matters."""
         if self.whitespace.nested and not isinstance(action, str | OfDepth | ir.TokenLimit):
             action = self.actions.setdefault(action, BesideDepth(action))
         return ir.Capture(item, action)
 
     def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
-        """Return what a resolver returns, which is asked beside the depth where that counts."""
+        """Return the expression for a resolver, combined with the depth if that matters."""
         if self.whitespace.nested and not isinstance(resolver, OfDepth):
             resolver = self.resolvers.setdefault(resolver, ResolverBesideDepth(resolver))
         return ir.Dynamic(resolver)
@@ -381,7 +389,7 @@ class Lowering:
         return ir.RuleRef(name)
 
     def forms(self, value: StateValue) -> list[ArrayForm | ObjectForm]:
-        """Return the arrays and objects of a value of which there are any."""
+        """Return the non-empty array and object forms of a value."""
         arrays = [form for form in value.arrays if self.array_is_productive(form)]
         return [*arrays, *(form for form in value.objects if self.objects.is_productive(form))]
 
@@ -436,13 +444,13 @@ class Lowering:
         return options
 
     def note_strings(self, where: Where) -> None:
-        """Let the report say, once, how strings are spelled."""
+        """Report, once, how strings are spelled."""
         if not self.noted_strings:
             self.noted_strings = True
             self.algebra.report.add("narrowed", where, "", f"strings: {STRING_NARROWING}")
 
     def note_numbers(self, where: Where) -> None:
-        """Let the report say, once, how numbers are spelled."""
+        """Report, once, how numbers are spelled."""
         if not self.noted_numbers:
             self.noted_numbers = True
             self.algebra.report.add("narrowed", where, "", f"numbers: {NARROWING}")
@@ -486,7 +494,7 @@ class Lowering:
         return [*form.prefix, form.rest]
 
     def array_is_productive(self, form: ArrayForm) -> bool:
-        """Return whether there is such an array, as far as is known of its items."""
+        """Return whether such an array exists, as far as its items are known."""
         productive = self.productive
         if form.contains:
             return self.find_live(self.plan(form))
@@ -498,7 +506,7 @@ class Lowering:
         return not form.unique or form.low < 2 or enough_values(self, form)
 
     def check_words(self, form: ArrayForm) -> None:
-        """Refuse distinct items that would have to be read again, where not all of them are written as in JSON."""
+        """Refuse unique items that would have to be parsed again, if not all of them are written as in JSON."""
         if self.style.words is JSON_WORDS:
             return
         for state in (*form.prefix, form.rest):
@@ -597,7 +605,7 @@ class Lowering:
     ) -> list[tuple[State, tuple[int, ...]]]:
         """Return the kinds of the next item: its state, and the counts after it.
 
-        ``known``: the states of items with counted kinds, as positions share them; None for one without a value.
+        ``known``: the states of items with counted kinds, shared by positions; None for one without a value.
         """
         algebra = self.algebra
         options: list[list[tuple[int, int]]] = []  # per counted kind: (literal or 1, count)
@@ -671,7 +679,7 @@ class Lowering:
 
 
 def _numbers_and_digits(numbers: NumberSet, digits: NumberSet, plain: bool) -> list[ir.Expr]:
-    """Return the spellings of numbers beside integers of draft 4, which are written as digits alone."""
+    """Return the spellings of numbers and of draft-4 integers, which are written only as digits."""
     both = numbers - (INTEGERS - digits)
     alone = digits - numbers
     with_fraction = (numbers & INTEGERS) - digits
@@ -737,7 +745,7 @@ class ObjectWriter:
         return {state for entries in moves.values() for _, state in entries}
 
     def is_productive(self, form: ObjectForm) -> bool:
-        """Return whether there is such an object, as far as is known of its values."""
+        """Return whether such an object exists, as far as its values are known."""
         spend(1 + len(form.members) // 8 + len(form.classes) * (1 + 4 * len(form.some)))
         productive = self.writer.productive
         count = count_live(form.members, productive)
@@ -755,7 +763,7 @@ class ObjectWriter:
     def finding(
         self, form: ObjectForm, classes: list[KeyClass], is_live: Callable[[State], bool | None]
     ) -> dict[int, list[tuple[KeyClass, State]]]:
-        """Return the keys without a name by which of those that must be found they are, as bits."""
+        """Return the unnamed keys by the set of required classes that they belong to, as bits."""
         algebra = self.writer.algebra
         moves: dict[int, list[tuple[KeyClass, State]]] = {}
         for entry in classes:
@@ -790,7 +798,7 @@ class ObjectWriter:
         return self.shaped(form, members, classes, form.low, form.high)
 
     def writable(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> list[KeyClass]:
-        """Return the keys without a declared name that the style can write. Raises: UnsupportedSchemaError."""
+        """Return the undeclared keys that the style can write. Raises: UnsupportedSchemaError."""
         if form.some:
             where = self.writer.algebra.nodes[abs(form.some[0][1])].where
             raise UnsupportedSchemaError(where, "not", "arguments that must be found among many")
@@ -802,7 +810,7 @@ class ObjectWriter:
         return found
 
     def running_out(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
-        """Return an object of which some keys without a name can run out: few are members, others are kept."""
+        """Return an object in which some unnamed keys can be exhausted: few are members, others are captured."""
         algebra = self.writer.algebra
         kept: list[KeyClass] = []
         count = 0
@@ -850,9 +858,10 @@ class ObjectWriter:
         return ir.Scope(ir.Keyed(inside, result.spec))
 
     def room_of_each(self, form: ObjectForm, members: list[Member], fewest_keys: int, place: Where) -> int:
-        """Return the greatest count at which no class of keys runs out, of which each has at least so many.
+        """Return the greatest count at which no class of keys is exhausted, given lower bounds of their
+        sizes.
 
-        Raises: UnsupportedSchemaError if that leaves out too much.
+        Raises: UnsupportedSchemaError if that excludes too much.
         """
         needed = count_required(members)
         if form.high is not None and form.high - needed <= fewest_keys:
@@ -870,7 +879,7 @@ class ObjectWriter:
     def shaped(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
-        """Return an object in the shape that its members, other keys and counts need."""
+        """Return an object in the form required by its members, other keys and counts."""
         required = count_required(members)
         if high is not None and not classes and high >= len(members):
             high = None
@@ -906,7 +915,7 @@ class ObjectWriter:
         return self.keyed(form, members, classes, low, high)
 
     def without_account(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
-        """Return an object of which no account is kept of keys without a declared name."""
+        """Return an object whose undeclared keys are not tracked."""
         brackets = self.brackets
         others = [self.style.other(form, entry, entry.state, self) for entry in classes]
         rest, alone = [brackets.end], [brackets.empty]
@@ -933,8 +942,9 @@ class ObjectWriter:
     ) -> ir.Expr:
         """Return members in any order, or counted, in a style whose keys the engine does not compare.
 
-        Names that are not declared are slots too, the first, the second and so on, where they count: there is a rule for each
-        number of them, whose names are none of those before. ``rest``, ``alone``: as for ``chain``, in place of the end.
+        If undeclared names are counted, they are slots too, the first, the second and so on: there is a rule
+        for each number of them, whose names differ from those before. ``rest``, ``alone``: as for ``chain``,
+        instead of the end.
         """
         writer, style, brackets = self.writer, self.style, self.brackets
         required = frozenset(i for i, member in enumerate(members) if member.required)
@@ -951,7 +961,9 @@ class ObjectWriter:
         named = [style.parted(style.word(member.name), member.state) for member in members]
 
         def goes_on(ways: list[Parted], slot: int | None, taken: int) -> ir.Expr:
-            """Return a member, its slot, and what follows it. ``taken``: the names that are not declared, with it."""
+            """Return a member, its slot, and the continuation. ``taken``: the number of undeclared names so
+            far, including it.
+            """
             options: list[ir.Expr] = []
             for name, value, close in ways:
                 ends: ir.Expr = ir.Sequence((MAY_CLOSE, close, *(rest or (brackets.end,))))
@@ -984,11 +996,11 @@ class ObjectWriter:
 
     @property
     def last_name(self) -> ir.Expr:
-        """The name that came last, of those that are not declared."""
+        """The last undeclared name."""
         return self.writer.dynamic(last_name)
 
     def next_name(self, names: ir.Expr, follows: bool) -> ir.Expr:
-        """Return the rule of a name that is not declared; ``follows``: others came before, and it is none of them."""
+        """Return the rule of an undeclared name; ``follows``: it must differ from earlier ones."""
         key = names, follows
         found = self.next_names.get(key)
         if found is None:
@@ -1002,7 +1014,7 @@ class ObjectWriter:
     # -- parts -------------------------------------------------------------------------------------------
 
     def other_key(self, names: tuple[str, ...]) -> ir.Expr:
-        """Return a key that is none of the names, and was not there before."""
+        """Return a key that is neither a declared name nor a used key."""
         found = self.other_keys.get(names)
         if found is None:
             spellings = literals(names)
@@ -1012,7 +1024,7 @@ class ObjectWriter:
         return found
 
     def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
-        """Return a member whose key has no name; it must not have been there before."""
+        """Return a member with an unnamed key, which must not have been used."""
         writer, style = self.writer, self.writer.style
         texts = entry.texts
         key: ir.Expr
@@ -1034,7 +1046,7 @@ class ObjectWriter:
         )
 
     def left_over(self, expr: ir.Expr) -> ir.Expr:
-        """Return the rule of the keys out of an expression that were not used yet."""
+        """Return the rule of the unused keys of an expression."""
         found = self.left_overs.get(expr)
         if found is None:
             name = self.writer.fresh("key")
@@ -1051,7 +1063,7 @@ class ObjectWriter:
         return ir.Sequence((brackets.begin, self.chain(members, [brackets.end], [brackets.empty])))
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
-        """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
+        """Return the members in order, then ``rest``, or ``rest_alone`` without members."""
         brackets = self.brackets
         written = self.style.written(members, self.writer)
         if chain_size(members) > MAX_CHAIN:
@@ -1061,7 +1073,7 @@ class ObjectWriter:
     def shared_chain(
         self, members: list[Member], written: list[ir.Expr], rest: list[ir.Expr], rest_alone: list[ir.Expr]
     ) -> ir.Expr:
-        """Return what ``chain`` does, with a rule for what may follow each member."""
+        """Return the result of ``chain``, with a rule for the continuation of each member."""
         writer, brackets = self.writer, self.brackets
         names = [writer.fresh("after") for _ in members]
         follows: ir.Expr = ir.Sequence(tuple(rest))
@@ -1099,7 +1111,7 @@ class ObjectWriter:
     def keyed(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
-        """Return an object whose keys are kept account of: in any order, or counted."""
+        """Return an object whose keys are tracked: in any order, or counted."""
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
@@ -1117,9 +1129,10 @@ class ObjectWriter:
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
-        """Return an object in which keys without a name must be found.
+        """Return an object in which unnamed keys must be found.
 
-        There is a rule per set of those found and, where keys are counted, number of keys that need not be there.
+        There is one rule for each set of found keys and, if keys are counted, for each number of optional
+        keys.
         """
         writer, brackets = self.writer, self.brackets
         count = len(form.some)
@@ -1187,13 +1200,13 @@ class ObjectWriter:
 
 
 def is_counted(form: ObjectForm, members: list[Member]) -> bool:
-    """Return whether the number of members of an object matters beside those that must be there."""
+    """Return whether the number of members of an object matters in addition to the required ones."""
     required = count_required(members)
     return form.low > required or (form.high is not None and form.high != required)
 
 
 def is_any_object(form: ObjectForm) -> bool:
-    """Return whether all objects are of a form."""
+    """Return whether a form allows all objects."""
     if form.names or form.low or form.high is not None or form.some or len(form.classes) != 1:
         return False
     (only,) = form.classes
@@ -1201,7 +1214,9 @@ def is_any_object(form: ObjectForm) -> bool:
 
 
 def fewest(moves: Iterable[int], count: int) -> list[int | None]:
-    """Return how many keys find all that is left, by what was found; None if there is no way. ``moves``: as bits."""
+    """Return the minimal number of keys that find all remaining ones, by the set found; None if impossible.
+    ``moves``: as bits.
+    """
     full = (1 << count) - 1
     needed: list[int | None] = [None] * (full + 1)
     needed[full] = 0
@@ -1215,7 +1230,7 @@ def fewest(moves: Iterable[int], count: int) -> list[int | None]:
 
 
 def is_coverable(needed: int | None, room: int | None) -> bool:
-    """Return whether so many keys can be found in so much room (None: without end)."""
+    """Return whether the given number of keys can be found within the remaining count (None: no bound)."""
     return needed is not None and (room is None or needed <= room)
 
 
@@ -1229,7 +1244,7 @@ def is_coverable(needed: int | None, room: int | None) -> bool:
 
 
 class Parts(NamedTuple):
-    """Single values; strings, numbers, and arrays or objects without end, if there are any."""
+    """Single values; infinite sets of strings and numbers, and arrays or objects, if there are any."""
 
     singles: dict[Hashable, ir.Expr]
     strings: ir.Expr | None
@@ -1238,9 +1253,9 @@ class Parts(NamedTuple):
 
 
 def unique_array(writer: Lowering, form: ArrayForm) -> ir.Expr:
-    """Return the expression of an array of unequal items.
+    """Return the expression of an array of unique items.
 
-    Raises: UnsupportedSchemaError where that cannot be done without dead ends.
+    Raises: UnsupportedSchemaError if this is impossible without dead ends.
     """
     if not (form.prefix or form.contains) and writer.is_live(form.rest):
         parts = parts_of(writer, form.rest)
@@ -1253,7 +1268,7 @@ def unique_array(writer: Lowering, form: ArrayForm) -> ir.Expr:
 
 
 def gated(writer: Lowering, expr: ir.Expr, gate: Gate) -> ir.Expr:
-    """Return an expression after its gate; one that can be empty continues to others, which are after theirs."""
+    """Return an expression after its gate; a nullable one continues to the others after their gates."""
     if expr == ir.EPSILON:
         return expr
     match expr:
@@ -1272,9 +1287,10 @@ def gated(writer: Lowering, expr: ir.Expr, gate: Gate) -> ir.Expr:
 
 
 def enough_values(writer: Lowering, form: ArrayForm) -> bool:
-    """Return whether as many unequal items as the array must have can be found, one for each place.
+    """Return whether as many distinct items as the array requires can be found, one for each position.
 
-    Places whose items have few values are matched to values (augmenting paths); others never run out.
+    Positions whose items have few values are matched to values (augmenting paths); others are never
+    exhausted.
     """
     few: list[list[Hashable]] = []
     known: dict[State, dict[Hashable, ir.Expr] | None] = {}
@@ -1295,9 +1311,9 @@ def enough_values(writer: Lowering, form: ArrayForm) -> bool:
 
 
 def is_endless(writer: Lowering, state: State) -> bool:
-    """Return whether every beginning of an array or object of the state has endless completions.
+    """Return whether every prefix of an array or object of the state has infinitely many completions.
 
-    It has if more keys or items can always come.
+    This holds if more keys or items are always possible.
     """
     if not state:
         return True
@@ -1316,9 +1332,9 @@ def is_endless(writer: Lowering, state: State) -> bool:
 def with_singles(
     writer: Lowering, begin: ir.Expr, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
 ) -> ir.Expr:
-    """Return an array of items among which each of the single values may come once.
+    """Return an array of items among which each single value may occur once.
 
-    There is a rule for each set of those that are left: as slots they would be states beside the values that were used.
+    There is a rule for each set of remaining values: as slots they would multiply the states of used values.
     """
     brackets = writer.style.array_brackets
     most = max(low, high or 0)
@@ -1355,7 +1371,7 @@ def with_singles(
 def _slots(
     writer: Lowering, form: ArrayForm, singles: dict[Hashable, ir.Expr], strings: ir.Expr | None
 ) -> ir.Expr:
-    """Return an array of values by slot, and of strings without end."""
+    """Return an array of values with slots, and of infinitely many strings."""
     high = form.high
     if strings is None and (high is None or high >= len(singles)):
         high = None
@@ -1394,7 +1410,7 @@ def scalar_values(writer: Lowering, value: StateValue) -> dict[Hashable, ir.Expr
 
 
 def few_words(writer: Lowering, text: Texts) -> list[str] | None:
-    """Return the members of a set if they are few. Many arrays of a schema ask for the same ones."""
+    """Return the members of a set if they are few. Many arrays of a schema need the same ones."""
     if text.words is not None:
         return list(text.words)
     if text not in writer.few_words:
@@ -1410,7 +1426,7 @@ def few_words(writer: Lowering, text: Texts) -> list[str] | None:
 
 
 def count_values(writer: Lowering, value: StateValue) -> int:
-    """Return how many scalars there are at least, 512 at most."""
+    """Return a lower bound on the number of scalars, 512 at most."""
     count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
     numbers = value.number.values(MAX_VALUES)
     if numbers is None:
@@ -1422,9 +1438,9 @@ def count_values(writer: Lowering, value: StateValue) -> int:
 
 
 def parts_of(writer: Lowering, state: State) -> Parts | None:
-    """Split a state into single values, strings without end, and other items without end.
+    """Split a state into single values, infinitely many strings, and other infinite items.
 
-    Returns None if some beginning of an item can be completed to finitely many values only.
+    Returns None if some prefix of an item has only finitely many completions.
     """
     style = writer.style
     if state:
@@ -1461,7 +1477,7 @@ def parts_of(writer: Lowering, state: State) -> Parts | None:
 
 
 def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, ir.Expr] | None:
-    """Return the spellings of zero, and plain ones of the others, of which each can be made longer."""
+    """Return the spellings of zero, and plain ones of the others, each of which can be extended."""
     digits = ir.Repeat(ir.CharClass(((0x30, 0x39),)), 0, None)
     whole = ir.Sequence((ir.CharClass(((0x31, 0x39),)), digits))
     minus = ir.Literal(b"-")
@@ -1484,7 +1500,7 @@ def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, i
 
 
 class UnlikeItems:
-    """The fields of one array of unequal items: a rule for each state that a value in it has."""
+    """The fields of one array of unique items: a rule for each state of a value in it."""
 
     def __init__(self, writer: Lowering, form: ArrayForm) -> None:
         self.writer = writer
@@ -1503,11 +1519,11 @@ class UnlikeItems:
         self.parts = self.endless_items(form)
 
     def refused(self, reason: str) -> UnsupportedSchemaError:
-        """Return the error that says why items cannot be told apart."""
+        """Return the error that explains why items cannot be compared."""
         return UnsupportedSchemaError(self.where, "uniqueItems", reason)
 
     def endless_items(self, form: ArrayForm) -> dict[State, Parts]:
-        """Return the parts of items where all can always be made longer, but for some single values; else nothing."""
+        """Return the parts of items if all can be extended forever, except for some single values; else None."""
         found: dict[State, Parts] = {}
         for state in (*form.prefix, form.rest):
             if not self.writer.is_live(state):
@@ -1519,7 +1535,7 @@ class UnlikeItems:
         return found
 
     def field(self, state: State) -> Field:
-        """Return the field of a state; what it may be is found out later."""
+        """Return the field of a state; its values are determined later."""
         found = self.fields.get(state)
         if found is None:
             found = self.fields[state] = Field()
@@ -1544,7 +1560,7 @@ class UnlikeItems:
             self.writer.rules[name] = ir.Rule(name, self.body(state))
 
     def read(self, state: State) -> None:
-        """Find the shapes of a state."""
+        """Compute the shapes of a state."""
         writer = self.writer
         self.shapes[state] = shapes = []
         self.children[state] = children = set()
@@ -1574,7 +1590,7 @@ class UnlikeItems:
             children.update(begun.states)
 
     def check_numbers(self, state: State, value: StateValue) -> None:
-        """Refuse now what could only be refused later."""
+        """Raise errors now that could only be detected later."""
         plain = self.writer.style.plain_numbers
         try:
             number_expr(value.number, zero_fractions=not value.whole, plain=plain)
@@ -1583,7 +1599,7 @@ class UnlikeItems:
             raise UnsupportedSchemaError(where, "uniqueItems", str(error)) from None
 
     def form_is_endless(self, form: ArrayForm | ObjectForm) -> bool:
-        """Return whether every beginning of an array or object can be made longer in endless ways."""
+        """Return whether every prefix of an array or object has infinitely many extensions."""
         writer = self.writer
         if isinstance(form, ObjectForm):
             return form.high is None and any(
@@ -1601,7 +1617,7 @@ class UnlikeItems:
         return parts is not None and bool(parts.strings or parts.numbers or parts.structured)
 
     def array(self, form: ArrayForm, is_outer: bool = False) -> BegunArray:
-        """Return the shape of an array. ``is_outer``: it is that of the unequal items itself."""
+        """Return the shape of an array. ``is_outer``: it is the array with unique items itself."""
         if form.contains:
             raise self.refused("together with `contains`")
         self.unique += bool(form.unique) and not is_outer
@@ -1648,7 +1664,7 @@ class UnlikeItems:
         return BegunObject(shape, [member.state for member in members])
 
     def count(self) -> None:
-        """Find the fields of few values: those all of whose parts have few."""
+        """Find the fields with few values: those whose parts all have few."""
         waiting = [state for state in self.fields if not self.is_many(state)]
         known: set[State] = set()
         changed = True
@@ -1676,7 +1692,7 @@ class UnlikeItems:
                 raise self.refused(_FEW)
 
     def fewest(self, state: State) -> int:
-        """Return how many values a state of many has at least."""
+        """Return a lower bound on the number of values of a state with many."""
         if self.scalars[state] is None:
             return count_values(self.writer, self.writer.algebra.value(state))
         return MAX_VALUES
@@ -1685,7 +1701,7 @@ class UnlikeItems:
         return self.endless[state] or self.scalars[state] is None
 
     def find_endless(self) -> None:
-        """Mark the states with a part that is endless."""
+        """Mark the states with an infinite part."""
         changed = True
         while changed:
             changed = False
@@ -1725,7 +1741,7 @@ class UnlikeItems:
         return choice(options)
 
     def endless_item(self, state: State) -> ir.Expr:
-        """Return an item that can always be made longer."""
+        """Return an item that can be extended forever."""
         writer, parts = self.writer, self.parts[state]
         ends = [end for end in (parts.strings, parts.numbers) if end is not None]
         if parts.numbers is not None:
@@ -1735,7 +1751,7 @@ class UnlikeItems:
         return writer.capture(choice(ends), take)
 
     def item(self, state: State) -> ir.Expr:
-        """Return a value of a state that is not forbidden, where it stands."""
+        """Return a value of a state that is not forbidden, at its position."""
         return self.written.get(state) or ir.RuleRef(self.names[state])
 
     def entered(self, shape: ObjectShape | ArrayShape, bracket: bytes, is_gated: bool = True) -> ir.Expr:
@@ -1754,7 +1770,7 @@ class UnlikeItems:
 
 
 class BegunArray:
-    """An array by its items."""
+    """An array in terms of its items."""
 
     def __init__(self, shape: ArrayShape, states: list[State], form: ArrayForm, is_outer: bool) -> None:
         self.shape = shape
@@ -1829,7 +1845,7 @@ class BegunArray:
 
 
 class BegunObject:
-    """An object by its members."""
+    """An object in terms of its members."""
 
     def __init__(self, shape: ObjectShape, states: list[State]) -> None:
         self.shape = shape

@@ -1,4 +1,4 @@
-"""From sets of numbers to expressions: plain spellings digit by digit, those with an exponent, and the signs."""
+"""From sets of numbers to expressions: plain spellings digit by digit, spellings with an exponent, and signs."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ Spelled: TypeAlias = tuple[ir.Expr, dict[str, ir.Expr]]
 def number_expr(numbers: NumberSet, *, zero_fractions: bool = True, plain: bool = False) -> ir.Expr:
     """Return the spellings of the members as one expression without references.
 
-    ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as
-    draft 4 has it for integers. ``plain``: what is known to be whole is digits alone, 0 has no sign, integers have 64
-    bits where they have no bound, and single values with decimals have no zeros after them.
-    Raises: UnsupportedNumber where only rules can say it: multiples of a number with a factor other than
-        2 and 5, without bounds, or with more than some thousand pieces.
-    Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; remembered.
+    ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as in
+    draft 4. ``plain``: integers are only digits, 0 has no sign, integers without bounds have 64 bits, and
+    single values with decimals have no trailing zeros.
+    Raises: UnsupportedNumber if this requires rules: multiples of a number with a factor other than 2 and 5,
+        without bounds, or with more than a few thousand pieces.
+    Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; cached.
     """
     return _write_alone(numbers.pieces, zero_fractions, plain)
 
@@ -84,12 +84,12 @@ def number_expr(numbers: NumberSet, *, zero_fractions: bool = True, plain: bool 
 def number_spelling(
     numbers: NumberSet, prefix: str, *, zero_fractions: bool = True, plain: bool = False
 ) -> Spelled:
-    """Return the spellings of the members as an expression and the rules that it refers to.
+    """Return the spellings of the members as an expression, and the rules that it refers to.
 
-    The rules' names begin with ``prefix`` and a dot; the prefix must be the caller's own, one for each
-    set. Most sets need no rules. Rules are right-linear and regular but recursive, so the expression must
-    not stand under `&` or `!`: use the operations of ``NumberSet`` instead.
-    Raises: UnsupportedNumber where the multiples need too many states. Cost: as ``number_expr``.
+    The rules' names begin with ``prefix`` and a dot; the caller must use a unique prefix for each set. Most
+    sets need no rules. Rules are right-linear and regular but recursive, so the expression must not be an
+    operand of `&` or `!`: use the operations of ``NumberSet`` instead.
+    Raises: UnsupportedNumber if the multiples need too many states. Cost: as ``number_expr``.
     """
     if not _needs_digits(numbers.pieces):
         return _write_alone(numbers.pieces, zero_fractions, plain), {}
@@ -136,7 +136,7 @@ def _write(pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str | No
 
 
 def _is_whole(piece: Piece) -> bool:
-    """Return whether the piece holds whole numbers only."""
+    """Return whether the piece contains only whole numbers."""
     low, high, terms = piece
     if is_point(low, high):
         return type(low[1]) is int
@@ -144,7 +144,9 @@ def _is_whole(piece: Piece) -> bool:
 
 
 def _of_64_bits(piece: Piece) -> Piece:
-    """Return the integers of a piece that have 64 bits, where it has no bound; those with a bound beyond half of these stay."""
+    """Return the 64-bit integers of a piece without bounds; if a bound is beyond half of them, the piece is
+    unchanged.
+    """
     low, high, terms = piece
     if _decimals_of(terms) != 0:
         return piece
@@ -160,7 +162,7 @@ def _mirror(cut: Cut) -> Cut:
 
 
 def _from_zero(pieces: tuple[Piece, ...], unsigned: bool) -> tuple[Piece, ...]:
-    """Return what of the pieces is not negative; without 0 in those of whole numbers, where that has no sign."""
+    """Return the non-negative part of the pieces; 0 is left out of whole numbers if it has no sign."""
     found = []
     for piece in pieces:
         low, high, terms = piece
@@ -171,7 +173,7 @@ def _from_zero(pieces: tuple[Piece, ...], unsigned: bool) -> tuple[Piece, ...]:
 
 
 def _decimals_of(terms: Class) -> int | None:
-    """Return n where the class is the multiples of 10**-n."""
+    """Return n if the class is the multiples of 10**-n."""
     if len(terms) != 1:
         return None
     [(step, excluded)] = terms
@@ -186,7 +188,7 @@ def _decimals_of(terms: Class) -> int | None:
 
 
 def _places(value: Rational) -> int:
-    """Return how many decimals a value has."""
+    """Return the number of decimals of a value."""
     rest = value.denominator
     if rest == 1:
         return 0
@@ -207,7 +209,7 @@ def _bound(cut: Cut, closed_side: int) -> Bound:
 def _magnitudes(
     pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str | None, rules: dict[str, ir.Expr]
 ) -> list[ir.Expr]:
-    """Return the alternatives of magnitudes, the pieces of which begin at zero or later."""
+    """Return the alternatives of magnitudes for pieces from zero on."""
     found: list[ir.Expr] = []
     values: list[Rational] = []
     others: dict[bool, list[Piece]] = {}  # by whether a fraction may follow
@@ -268,14 +270,14 @@ def _listed(values: list[Rational], zeros: bool, plain: bool) -> list[ir.Expr]:
 
 @lru_cache(1024)
 def _interval(piece: Piece, zeros: bool) -> ir.Expr:
-    """Return the plain spellings of a piece of numbers with any decimals, or with some number of them."""
+    """Return the plain spellings of a piece of numbers with any decimals, or with a given number of them."""
     return _Writer(_digits_of((piece,), zeros), None).write()[0]
 
 
 def _with_an_end(pieces: tuple[Piece, ...], zeros: bool) -> Digits | None:
-    """Return the digits of what has at most so many of them where there is no bound.
+    """Return the digits of numbers with a bounded length where the piece has no bound.
 
-    None where nothing of a piece is left, or where it takes too many states.
+    None if the result is empty, or needs too many states.
     """
     end: Cut = (0, 10**MULTIPLE_DIGITS, 0)
     inside = tuple((low, end if high == TOP else high, terms) for low, high, terms in pieces)
@@ -344,7 +346,8 @@ PLAIN_NARROWING: Final = (
 
 
 def ended(expr: ir.Expr, known: dict[int, ir.Expr] | None = None) -> ir.Expr:
-    """Return spellings of numbers in which each run of digits has an end: a model that repeats a digit must stop.
+    """Return spellings of numbers in which each run of digits is bounded, so that a model cannot repeat a
+    digit forever.
 
     Cost: linear; recursion as deep as the expression, which has no more levels than a number has digits.
     """
@@ -365,9 +368,10 @@ def ended(expr: ir.Expr, known: dict[int, ir.Expr] | None = None) -> ir.Expr:
 
 
 def decimals_after(count: int | None, first: bool = False) -> ir.Expr:
-    """Return what may follow inside a fraction: ``count`` decimals at most that are not just zeros, None for any.
+    """Return the possible continuation inside a fraction: at most ``count`` decimals that are not all zero,
+    None for any.
 
-    ``first``: there is one at least.
+    ``first``: at least one is required.
     """
     if count is None:
         return _FIRST_DIGITS if first else DIGITS
@@ -380,9 +384,10 @@ def decimals_after(count: int | None, first: bool = False) -> ir.Expr:
 
 @lru_cache(64)
 def fraction(count: int | None, zeros: bool = True) -> ir.Expr:
-    """Return what may follow a whole part: nothing, or a point and decimals as in ``decimals_after``.
+    """Return the possible continuation of a whole part: nothing, or a point and decimals as in
+    ``decimals_after``.
 
-    ``zeros=False`` leaves out the fraction of a number without decimals, as draft 4 has it for integers.
+    ``zeros=False`` omits the fraction of a number without decimals, as in draft 4 for integers.
     """
     if count == 0 and not zeros:
         return ir.EPSILON
@@ -423,7 +428,7 @@ class BeforePoint(NamedTuple):
 
 
 class Last(NamedTuple):
-    """The state that reads the last digits before the point, exactly so many."""
+    """The state that reads exactly the given number of last digits before the point."""
 
     left: int
     residual: Residual
@@ -450,8 +455,9 @@ _POINT: Final = 10  # its letter
 class Digits:
     """The automaton of magnitudes in the pieces, in units of ``10**-scale``.
 
-    ``pieces`` are sorted and disjoint, from position 0 on. ``steps`` are the lattices in units. ``fractions``:
-    whether a point may follow at all. ``entries``: what is read first, and the number of the state after it.
+    ``pieces`` are sorted and disjoint, from position 0 on. ``steps`` are the lattices in units.
+    ``fractions``: whether a point is allowed. ``entries``: the first digits, and the number of the state
+    after them.
     Raises: UnsupportedNumber beyond ``MAX_STATES``.
     """
 
@@ -529,7 +535,7 @@ class Digits:
             self.begun.append((before, self._last(width, residual)))
 
     def _enter(self, moves: list[tuple[int, State]]) -> None:
-        """Begin with digits, each of which leads to its state."""
+        """Start with digits, each of which leads to its state."""
         after: dict[State, list[int]] = {}
         for digit, state in moves:
             if state is not ir.NOTHING:
@@ -541,7 +547,7 @@ class Digits:
     def _clip(
         self, pieces: Iterable[ScaledPiece], least: tuple[int, ...], start: int, level: int
     ) -> Residual:
-        """Return what lies in the 10**level units from start, counted from start."""
+        """Return the part within the 10**level units from start, relative to start."""
         size = 10**level
         first, end = 2 * start, 2 * (start + size)
         kept = tuple(
@@ -555,7 +561,7 @@ class Digits:
         return self._simplify(kept, moved, level)
 
     def _simplify(self, pieces: tuple[ScaledPiece, ...], least: tuple[int, ...], level: int) -> Residual:
-        """Leave out lattices without a member in the range, and forget those that no class needs."""
+        """Drop lattices without a member in the range, and those that no class needs."""
         spend(4 + 8 * len(pieces))
         size = 10**level
         least = tuple(c if c < size else NO_MEMBER for c in least)
@@ -584,7 +590,9 @@ class Digits:
         return tuple(kept), tuple(c if i in used else NO_MEMBER for i, c in enumerate(least))
 
     def _children(self, residual: Residual, level: int) -> list[Residual]:
-        """Return what is left after each digit: one object for those of a piece that no multiple tells apart."""
+        """Return the remainder after each digit: one object for digits of a piece that no multiple
+        distinguishes.
+        """
         pieces, least = residual
         size = 10 ** (level - 1)
         alike = all(c == NO_MEMBER or not size % step for c, step in zip(least, self.steps, strict=True))
@@ -601,7 +609,9 @@ class Digits:
         return found
 
     def _decimals_left(self, residual: Residual, level: int) -> tuple[int | None] | None:
-        """Return how many decimals may follow, None for any, in a tuple; None where that is not all that matters."""
+        """Return the number of decimals that may follow, None for any, in a tuple; None if more than that
+        matters.
+        """
         pieces, least = residual
         if len(pieces) != 1 or pieces[0][:2] != (0, 2 * 10**level) or len(pieces[0][2]) != 1:
             return None
@@ -615,7 +625,7 @@ class Digits:
 
     @staticmethod
     def _has_zero(residual: Residual) -> bool:
-        """Return whether the value may end here, with nothing but zeros to come."""
+        """Return whether the value may end here, followed only by zeros."""
         pieces, least = residual
         return bool(pieces and pieces[0][0] == 0) and any(
             (lattice is None or least[lattice] == 0) and not any(least[i] == 0 for i in excluded)
@@ -624,7 +634,7 @@ class Digits:
 
     @staticmethod
     def _has_others(residual: Residual) -> bool:
-        """Return whether values between two units are in."""
+        """Return whether values between two units are included."""
         return any(
             low <= 1 and (high is None or high > 1) and any(lattice is None for lattice, _ in terms)
             for low, high, terms in residual[0]
@@ -662,7 +672,7 @@ class Digits:
         return _NOT_ZERO if self._has_others(residual) else ir.NOTHING
 
     def _remaining(self, remainder: int, digits: int) -> Residual:
-        """Return the residual beyond all bounds for exactly so many more digits."""
+        """Return the residual beyond all bounds for exactly the given number of further digits."""
         unit = 10 ** (self.scale + digits)
         least = [NO_MEMBER] * len(self.steps)
         for i in self.used:
@@ -670,7 +680,7 @@ class Digits:
         return self._simplify(((0, 2 * unit, self.beyond),), tuple(least), self.scale + digits)
 
     def _behaviour(self, remainder: int, missing: int) -> tuple[int, ...]:
-        """Return what the remainder means after ``missing`` more digits: equal for prefixes that behave alike.
+        """Return the behaviour of the remainder after ``missing`` more digits: equal for equivalent prefixes.
 
         For each lattice and each count of digits, until they go around it once: its least member, if there is one.
         """
@@ -715,7 +725,7 @@ class Digits:
                 return state != ir.NOTHING, []
 
     def _last_digits(self) -> int | None:
-        """Return how many digits before the point the multiples look at; None: all of them."""
+        """Return how many digits before the point the multiples depend on; None: all of them."""
         width = 0
         for step in self.steps:
             for prime in (2, 5):
@@ -729,18 +739,18 @@ class Digits:
         return width
 
     def is_endless(self) -> bool:
-        """Return whether numbers of any length are read by their remainders, in states that call each other."""
+        """Return whether numbers of unbounded length are read by remainders, in recursive states."""
         return bool(self.beyond) and self._last_digits() is None
 
 
 @lru_cache(1024)
 def _free(left: int, decimals: int | None, fractions: bool) -> ir.Expr:
-    """Return so many digits and then, if there may be one, a fraction."""
+    """Return the given number of digits, then an optional fraction if allowed."""
     return concat((repeat(DIGIT, left, left), fraction(decimals, fractions)))
 
 
 def _moves(row: list[Residual], after: Callable[[Residual], State]) -> list[tuple[int, State]]:
-    """Return the state after each digit after which something is left."""
+    """Return the state after each digit with a non-empty remainder."""
     found: list[tuple[int, State]] = []
     for digit, child in enumerate(row):
         if child[0]:
@@ -755,10 +765,11 @@ def _letters(letters: tuple[int, ...]) -> ir.Expr:
 
 
 class _Writer:
-    """Writes the states of an automaton as expressions, inner ones first; cycles and large shared ones become rules.
+    """Writes the states of an automaton as expressions, inner ones first; cycles and large shared ones become
+    rules.
 
-    ``prefix``: of the names of rules; None for an expression without rules.
-    Raises: UnsupportedNumber without rules, where remainders or too many parts need them.
+    ``prefix``: that of the names of rules; None for an expression without rules.
+    Raises: UnsupportedNumber without rules, if remainders or too many parts need them.
     """
 
     def __init__(self, digits: Digits, prefix: str | None) -> None:
@@ -788,7 +799,7 @@ class _Writer:
         return (choice(found) if found else ir.NOTHING), self.rules
 
     def _finish(self, root: int) -> None:
-        """Write a state, after all that it leads to."""
+        """Write a state, after all its successors."""
         stack = [(root, False)]
         open_states: set[int] = set()
         while stack:
@@ -808,7 +819,7 @@ class _Writer:
                     stack.append((target, False))
 
     def _make_rule(self, number: int) -> None:
-        """Let a state that calls itself be a rule."""
+        """Turn a recursive state into a rule."""
         if self.prefix is None:
             raise UnsupportedNumber(
                 "multiples without an upper bound need rules, which this place cannot have"
@@ -819,9 +830,10 @@ class _Writer:
         return f"{self.prefix}.{number}"
 
     def _after(self, head: ir.Expr, number: int) -> tuple[list[ir.Expr], int, int]:
-        """Return the alternatives of a state after what leads to it, their parts and depth.
+        """Return the alternatives of a state after its predecessor, their parts and depth.
 
-        The few of a state that follows one other alone are written out, as the boxes of digits between two bounds.
+        A state with a single predecessor and few alternatives is expanded in place, as for digits between two
+        bounds.
         """
         items, parts, depth = self.done.get(number) or ([ir.RuleRef(self._name(number))], 1, 0)
         if len(items) == 1 or (len(items) <= MAX_FLAT and self.uses[number] == 1):
@@ -829,7 +841,7 @@ class _Writer:
         return [concat((head, choice(items)))], parts + 2, depth + 1
 
     def _close(self, number: int) -> tuple[list[ir.Expr], int, int]:
-        """Return the alternatives of a state, their parts and depth; the states it calls are done or rules."""
+        """Return the alternatives of a state, their parts and depth; its successors are done or rules."""
         state = self.digits.states[number]
         if isinstance(state, ir.Expr):
             return [state], 1, 0
@@ -912,9 +924,9 @@ PLAIN_MAGNITUDE: Final = ir.Choice((PLAIN_POSITIVE, ir.Sequence((ZERO, fraction(
 
 @lru_cache(1024)
 def scientific(low: Bound, high: Bound | None, decimals: int | None) -> tuple[ir.Expr, ...]:
-    """Return the normalised spellings of the decades that lie in an interval as a whole, and of bounds.
+    """Return the normalised spellings of the decades that lie entirely in an interval, and of its bounds.
 
-    ``decimals``: of the values, None for any number. A decade is what is between 10**n and 10**(n+1).
+    ``decimals``: those of the values, None for any. A decade is the interval from 10**n to 10**(n+1).
     """
     found: list[ir.Expr] = []
     for first, last in (SMALL, LARGE):

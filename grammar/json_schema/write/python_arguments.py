@@ -1,7 +1,8 @@
-"""Objects as the arguments of a call in Python: ``city="Rome", days=2``, with values as Python's literals.
+"""Objects as the arguments of a Python call: ``city="Rome", days=2``, with values as Python literals.
 
-Values are written as JSON, but ``True``, ``False`` and ``None``; strings as ``json.dumps(ensure_ascii=False)`` writes them, which
-Python reads as the same strings. Declared arguments come in declared order.
+Values are written as JSON, except for ``True``, ``False`` and ``None``; strings as by
+``json.dumps(ensure_ascii=False)``, which Python reads as the same strings. Declared arguments come in
+declared order.
 """
 
 from __future__ import annotations
@@ -53,14 +54,16 @@ class PythonWriter(ObjectStyle):
         return self.lowering.finish(choice(list(map(objects.expression, forms))))
 
     def word(self, text: str) -> ir.Expr:
-        """Return one declared name. Raises: UnsupportedSchemaError for a name that Python has not."""
+        """Return one declared name. Raises: UnsupportedSchemaError for a name that is not a Python
+        identifier.
+        """
         if not text.isascii() or not text.isidentifier() or iskeyword(text):
             problem = f"{text!r:.60} cannot be the name of an argument in Python"
             raise UnsupportedSchemaError(self.lowering.place_of_name(text), "", problem)
         return ir.Literal(text.encode())
 
     def parted(self, name: ir.Expr, state: State, _: ir.Expr | None = None) -> list[Parted]:
-        """Return one argument. What follows it is decided before its value, which nothing closes."""
+        """Return one argument. Its continuation is determined before its value, which has no end marker."""
         self.has_patterns = self.has_patterns or not isinstance(name, ir.Literal)
         value = ir.Sequence((ir.Literal(b"="), self.lowering.expression(state)))
         return [Parted(name, ir.EPSILON, value)]

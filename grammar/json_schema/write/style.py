@@ -1,4 +1,4 @@
-"""How the values of a schema are written, and the pieces that grammars of one style share."""
+"""The notation of a schema's values, and the parts shared by grammars of one style."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _STYLES: Final[dict[tuple[Any, ...], Style]] = {}
 
 
 class Delimiters(NamedTuple):
-    """What stands around and between the members of objects, or the items of arrays.
+    """The text around and between the members of objects, or the items of arrays.
 
-    ``open``: before the first one; ``item``: before each other one; ``end``, ``empty``: after the last one, and where
-    there is none; ``may_end``, ``may_be_empty``: the same where account is kept of keys.
+    ``open``: before the first one; ``item``: before each other one; ``end``, ``empty``: after the last one,
+    and if there is none; ``may_end``, ``may_be_empty``: the same if keys are tracked.
     """
 
     begin: ir.Expr
@@ -59,7 +59,7 @@ class Delimiters(NamedTuple):
         end: tuple[ir.Expr, ...],
         empty: tuple[ir.Expr, ...],
     ) -> Delimiters:
-        """Return these, with tests of keys where account is kept of them."""
+        """Return these delimiters, with tests of keys if keys are tracked."""
         ends = (
             ir.Sequence(end),
             ir.Sequence(empty),
@@ -70,12 +70,12 @@ class Delimiters(NamedTuple):
 
     @classmethod
     def of_json(cls, ws: Whitespace, brackets: bytes) -> Delimiters:
-        """Return those of objects or arrays of JSON."""
+        """Return the delimiters of JSON objects or arrays."""
         close = ir.Literal(brackets[1:])
         return cls.of(ws.begin(ir.Literal(brackets[:1])), ws.open, ws.item, ws.end(close), (ws.empty, close))
 
     def keyed(self, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
-        """Return an object or array of parts of which account is kept: by slot or key, and by number."""
+        """Return an object or array with tracked parts: by slot or key, and by number."""
         part = choice(options)
         more = ir.Repeat(ir.Sequence((MAY_GO_ON, self.item, part)), 0, None)
         some = ir.Sequence((self.open, part, more, self.may_end))
@@ -83,7 +83,7 @@ class Delimiters(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """One way to write a member: up to the end of its name, up to what closes it, and that, which is not empty."""
+    """One way to write a member: its name, its value, and its end, which is not empty."""
 
     name: ir.Expr
     value: ir.Expr
@@ -91,11 +91,11 @@ class Parted(NamedTuple):
 
 
 class ObjectStyle(Protocol):
-    """How objects are written: one of the values that ``ObjectWriter`` takes.
+    """The notation of objects: one of the values that ``ObjectWriter`` accepts.
 
-    ``any_order``: members need not come as they are declared. ``compares_keys``: the engine keeps account of keys without a
-    declared name; else two may be equal where members are not counted, and all such keys are out of ``names``.
-    ``others_beside``: such keys may stand beside declared ones. ``any_object``: an object of which nothing is said.
+    ``any_order``: members may come in any order. ``compares_keys``: the engine tracks undeclared keys;
+    otherwise two may be equal if members are not counted, and all such keys come from ``names``.
+    ``others_beside``: such keys may be mixed with declared ones. ``any_object``: an unconstrained object.
     """
 
     brackets: Delimiters
@@ -109,10 +109,10 @@ class ObjectStyle(Protocol):
         """Return one declared name."""
 
     def parted(self, name: ir.Expr, state: State, again: ir.Expr | None = None) -> list[Parted]:
-        """Return the ways to write a member; ``again``: what writes its name again, where it is not declared."""
+        """Return the ways to write a member; ``again``: repeats an undeclared name."""
 
     def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members with a declared name."""
+        """Return members with declared names."""
         return [whole(self.parted(self.word(member.name), member.state)) for member in members]
 
     def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
@@ -124,7 +124,7 @@ class ObjectStyle(Protocol):
         ]
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
-        """Return a member without a declared name; ``objects``: the writer of objects."""
+        """Return a member with an undeclared name; ``objects``: the writer of objects."""
         return whole(self.parted(entry.texts.without(form.names).expr(), state))
 
 
@@ -134,10 +134,10 @@ def whole(ways: list[Parted]) -> ir.Expr:
 
 
 class Style(ObjectStyle):
-    """How values are written, and what objects of several grammars have in common. Threads may share it.
+    """The notation of values, and the objects shared by several grammars. Threads may share it.
 
-    ``spelling``: of strings, one of ``SPELLINGS``. ``any_order``: members need not come as they are declared. ``words``:
-    null, true and false. ``leaves``: scalar values by what their schema says.
+    ``spelling``: that of strings, one of ``SPELLINGS``. ``any_order``: members may come in any order.
+    ``words``: null, true and false. ``leaves``: scalar values by the content of their schema.
     """
 
     compares_keys = True
@@ -169,7 +169,7 @@ class Style(ObjectStyle):
 
     @classmethod
     def of(cls, blanks: Whitespace, *options: Any) -> Style:
-        """Return the style with these options, the same one as long as it is remembered."""
+        """Return the style with these options, the same object as long as it is cached."""
         key = (blanks, *options)
         found = _STYLES.get(key)
         if found is None:
@@ -187,7 +187,7 @@ class Style(ObjectStyle):
         return write_members(members, self, writer, True)
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
-        """Return a member whose key has no name; it must not have been there before."""
+        """Return a member with an unnamed key, which must not have been used."""
         found: ir.Expr = objects.class_member(form, entry, state)
         return found
 
@@ -200,12 +200,12 @@ class Style(ObjectStyle):
         return text_expr(texts, self.spelling)
 
     def numbers(self, numbers: NumberSet, whole: bool = False) -> ir.Expr:
-        """Return some numbers; ``whole``: integers as draft 4 has them. Raises: UnsupportedNumber."""
+        """Return some numbers; ``whole``: integers in the notation of draft 4. Raises: UnsupportedNumber."""
         return number_expr(numbers, zero_fractions=not whole, plain=self.plain_numbers)
 
     @property
     def any_value(self) -> dict[str, ir.Rule]:
-        """The rules by name of any value; ``json.object`` is any object without duplicate keys."""
+        """The rules by name for any value; ``json.object`` is any object without duplicate keys."""
         if not self._any_value:
             self._any_value = {name: ir.Rule(name, body) for name, body in self._bodies().items()}
         return self._any_value

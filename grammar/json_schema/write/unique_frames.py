@@ -1,9 +1,10 @@
-"""Where a text stands inside of an item that must be unlike others, and whether what follows can still tell it apart.
+"""The position of a text inside a unique item, and whether its continuation can still differ from the other
+items.
 
-A value must not be one of finitely many: of the items before it, or of those that would lead into a dead end. Inside
-of an array or object the values that it may still turn into are *candidates*: those that agree with all that was
-written. What follows is allowed while some way to end is no candidate. Frames are semantic states: immutable, and equal
-where what may follow is.
+A value must not be one of finitely many: the items before it, or those that would lead into a dead end.
+Inside an array or object, the forbidden values that agree with the text so far are *candidates*. A
+continuation is allowed if some completion is not a candidate. Frames are semantic states: immutable, and
+equal if their continuations are.
 """
 
 from __future__ import annotations
@@ -35,20 +36,23 @@ _NONE: Final[Values] = frozenset()
 
 @dataclass(slots=True, eq=False)
 class Field:
-    """What may stand in one place. ``values``: all of them if they are few, None if they are more than can be used up."""
+    """The possible values at one position. ``values``: all of them if they are few, None if they cannot be
+    exhausted.
+    """
 
     values: Values | None = None
 
     def has_other(self, taken: Iterable[Hashable]) -> bool:
-        """Return whether there is a value besides those taken."""
+        """Return whether there is a value besides the used ones."""
         return self.values is None or not self.values.issubset(taken)
 
 
 @dataclass(slots=True, eq=False)
 class ObjectShape:
-    """An object of named members: their names and fields, which are required, as bits, and how many there may be.
+    """An object of named members: their names and fields, the required ones as bits, and the bounds on their
+    number.
 
-    ``ranks``: where a member's turn comes; those of one rank come in any order.
+    ``ranks``: the order of members; those of one rank come in any order.
     """
 
     names: tuple[str, ...]
@@ -74,12 +78,14 @@ class ObjectShape:
         return [i for i, place in enumerate(self.ranks) if place >= rank and not written >> i & 1]
 
     def has_end(self, count: int, rest: Sequence[int]) -> bool:
-        """Return whether the object can be ended where so many members were written, and these may still come."""
+        """Return whether the object can be completed with the given number of members written, and these
+        still possible.
+        """
         needed = sum(self.required >> i & 1 for i in rest)
         return count + needed <= self.high and min(count + len(rest), self.high) >= self.low
 
     def lives(self, written: int, rank: int, candidates: dict[Hashable, dict[str, Hashable]]) -> bool:
-        """Return whether some way to end is none of the candidates. Cost: members times candidates, at most squared."""
+        """Return whether some completion is not a candidate. Cost: members times candidates, at most squared."""
         rest = self.rest(written, rank)
         count = written.bit_count()
         if self.required & ~written & ~sum(1 << i for i in rest) or not self.has_end(count, rest):
@@ -115,7 +121,7 @@ class ObjectShape:
 
 
 class ObjectFrame:
-    """Inside of an object: the members written, as bits, and the candidates.
+    """A position inside an object: the members written, as bits, and the candidates.
 
     ``index``: the member whose value is being written, -1 between members. ``rank``: of the last member.
     """
@@ -146,7 +152,7 @@ class ObjectFrame:
         return self._members
 
     def forbidden(self) -> Values:
-        """Return the values of the current member after which no end is left."""
+        """Return the values of the current member after which no completion is left."""
         if self._forbidden is None:
             shape, name = self.shape, self.shape.names[self.index]
             split: dict[Hashable, dict[Hashable, dict[str, Hashable]]] = {}
@@ -172,7 +178,7 @@ class ObjectFrame:
         return ObjectFrame(shape, written, shape.ranks[self.index], frozenset(same), same)
 
     def may_begin(self, index: int) -> bool:
-        """Return whether a member may come next: some value of it leads to an end."""
+        """Return whether a member may come next: some value of it leads to a completion."""
         shape = self.shape
         rank = shape.ranks[index]
         if self.written >> index & 1 or rank < self.rank:
@@ -206,7 +212,9 @@ class ObjectFrame:
 
 @dataclass(slots=True, eq=False)
 class ArrayShape:
-    """An array: fields of the leading items, and of the others; how many there may be, and whether they are unequal."""
+    """An array: the fields of the leading items, and of the others; the bounds on their number, and whether
+    they are unique.
+    """
 
     fields: tuple[Field, ...]
     others: Field | None
@@ -215,7 +223,7 @@ class ArrayShape:
     unique: bool
 
     def field(self, index: int) -> Field | None:
-        """Return what an item may be, or None if there is none so far on."""
+        """Return the field of an item, or None beyond the last one."""
         if self.high is not None and index >= self.high:
             return None
         return self.fields[index] if index < len(self.fields) else self.others
@@ -226,9 +234,9 @@ class ArrayShape:
         return ArrayFrame(self, 0, frozenset(found), NONE_USED)
 
     def has_end(self, count: int, used: UsedValues, more: Iterable[Hashable] = ()) -> bool:
-        """Return whether the items that must still come can be unequal to all before them, where so many were written.
+        """Return whether the remaining required items can be distinct, given the number of items written.
 
-        Places of few values are matched to values by augmenting paths; others never run out.
+        Positions with few values are matched to values by augmenting paths; others are never exhausted.
         """
         few: list[list[Hashable]] = []
         taken = set(more)
@@ -247,7 +255,9 @@ class ArrayShape:
         return has_matching(few)
 
     def lives(self, count: int, used: UsedValues, candidates: Iterable[Hashable], value: Hashable) -> bool:
-        """Return whether an array can be ended, and is none of the candidates, after one more item of this value."""
+        """Return whether an array can be completed without being a candidate, after one more item with this
+        value.
+        """
         more: tuple[Hashable, ...] = (value,)
         todo: list[tuple[int, list[Any], tuple[Hashable, ...]]] = [(count + 1, list(candidates), more)]
         while todo:
@@ -277,7 +287,9 @@ class ArrayShape:
 
 
 class ArrayFrame:
-    """Inside of an array: how many items were written, their values if they must be unequal, and the candidates."""
+    """A position inside an array: the number of items written, their values if they must be unique, and the
+    candidates.
+    """
 
     __slots__ = ("_forbidden", "candidates", "count", "shape", "used")
 
@@ -289,7 +301,7 @@ class ArrayFrame:
         self._forbidden: Iterable[Hashable] | None = None
 
     def forbidden(self) -> Any:
-        """Return the values of the next item that were used, or after which no end is left."""
+        """Return the values of the next item that are used, or after which no completion is left."""
         if self._forbidden is None:
             shape, place = self.shape, self.count + 1
             asked = {c[place] for c in self.candidates if len(c) > place}  # type: ignore[arg-type,index]
@@ -307,7 +319,7 @@ class ArrayFrame:
         return self.shape.lives(self.count, self.used, same, value)
 
     def after(self, value: Hashable) -> ArrayFrame | None:
-        """Return the frame after an item of this value; None if it was used."""
+        """Return the frame after an item with this value; None if it is used."""
         place = self.count + 1
         used: UsedValues | None = self.used
         if self.shape.unique:
@@ -331,7 +343,7 @@ class ArrayFrame:
         return self.count >= self.shape.low and all(len(c) != size for c in self.candidates)  # type: ignore[arg-type]
 
     def may_be(self, index: int) -> bool:
-        """Return whether the next item is that of an index; the last index stands for all others."""
+        """Return whether the next item is the one at an index; the last index stands for all others."""
         last = len(self.shape.fields)
         return self.may_go_on() and min(self.count, last) == index
 
@@ -347,7 +359,7 @@ class ArrayFrame:
 
 @dataclass(slots=True, eq=False)
 class Forbidden:
-    """Values that were used, and others that must not come: asked and visited like a set."""
+    """Used values, and other forbidden ones: queried and iterated like a set."""
 
     dead: Values
     used: UsedValues
@@ -361,14 +373,14 @@ class Forbidden:
 
 
 def forbidden(state: Hashable) -> Any:
-    """Return the values that the next value must not be. Actions of others are asked about nothing."""
+    """Return the values that the next value must not have. Other actions are not affected."""
     if isinstance(state, UsedValues):
         return state
     return state.forbidden() if isinstance(state, ObjectFrame | ArrayFrame) else ()
 
 
 def has_matching(few: Sequence[Sequence[Hashable]]) -> bool:
-    """Return whether each place can have a value of its own out of its list. Cost: places times values."""
+    """Return whether each position can have a distinct value from its list. Cost: positions times values."""
     taken: dict[Hashable, int] = {}
 
     def place(start: int) -> bool:
@@ -402,7 +414,7 @@ Gate = Callable[[Any], bool]
 
 @dataclass(slots=True, eq=False)
 class Enter:
-    """The action of an opening bracket: the frame inside of it. ``alone``: what is around it does not count."""
+    """The action of an opening bracket: the frame inside it. ``alone``: the enclosing frame is irrelevant."""
 
     shape: ObjectShape | ArrayShape
     alone: bool
@@ -425,12 +437,12 @@ class AtKey:
 
 @ir.never_forbids
 def begin_set(_: Hashable, __: bytes) -> Hashable:
-    """Start an array of which nothing but the values that were used counts, and of which no field runs out."""
+    """Start an array for which only the used values matter, and no field can be exhausted."""
     return NONE_USED
 
 
 def may_repeat(used: Hashable, begun: bytes) -> bool:
-    """Return whether the JSON text of a used value, in any spelling, may begin like this."""
+    """Return whether the JSON text of a used value, in any spelling, may have this prefix."""
     if not isinstance(used, UsedValues):
         return isinstance(used, ArrayFrame | ObjectFrame)  # else the capture is another action's
     if not used or not begun:
@@ -454,13 +466,13 @@ def take(frame: Hashable, text: bytes) -> Hashable | None:
 
 @ir.never_forbids
 def take_left_over(frame: Hashable, text: bytes) -> Hashable | None:
-    """As ``take``, for values that were written without those that are forbidden."""
+    """Do the same as ``take``, for values written without the forbidden ones."""
     return take(frame, text)
 
 
 @dataclass(slots=True, eq=False)
 class GateOf:
-    """A resolver: an expression where a gate is open, else nothing."""
+    """A resolver: an expression if a gate is open, else nothing."""
 
     expr: ir.Expr
     gate: Gate
@@ -471,14 +483,14 @@ class GateOf:
 
 @dataclass(slots=True, eq=False)
 class GateOfDepth(OfDepth):
-    """As ``GateOf``, for what a resolver says of the layout."""
+    """Like ``GateOf``, for a resolver of the layout."""
 
     resolver: Any
     gate: Gate
 
     @property
     def written(self) -> bytes:
-        """What diagrams show."""
+        """The text shown in diagrams."""
         found: bytes = self.resolver.written
         return found
 
@@ -489,7 +501,7 @@ class GateOfDepth(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class BeginIf:
-    """A gate: whether an array or object of a shape can be begun and ended."""
+    """A gate: whether an array or object of a shape can be started and completed."""
 
     shape: ObjectShape | ArrayShape
 
@@ -521,7 +533,7 @@ def may_close(frame: Any) -> bool:
 
 
 def is_near(number: Any) -> bool:
-    """Return whether a used number can be left out of a set of numbers."""
+    """Return whether a used number can be removed from a set of numbers."""
     if isinstance(number, FarNumber):
         return False
     try:
@@ -532,7 +544,9 @@ def is_near(number: Any) -> bool:
 
 
 class ScalarsLeft:
-    """A resolver: the scalars of a value that are not forbidden, in a style. ``few``: all of them by value, if they are few."""
+    """A resolver: the scalars of a value that are not forbidden, in a style. ``few``: all of them by value,
+    if they are few.
+    """
 
     __slots__ = ("body", "few", "plain_numbers", "value")
 
@@ -553,7 +567,7 @@ class ScalarsLeft:
         )
 
     def without(self, used: Any) -> list[ir.Expr]:
-        """Return the expressions of the values that are not used; ``used`` is asked and visited like a set.
+        """Return the expressions of the unused values; ``used`` is queried and iterated like a set.
 
         Cost: linear in the number of used values.
         """
@@ -575,7 +589,7 @@ class ScalarsLeft:
         return options
 
     def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
-        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
+        """Return the spellings of numbers: those of the schema except for ``taken``."""
         zeros, plain = not self.value.whole, self.plain_numbers
         try:
             return number_expr(numbers, zero_fractions=zeros, plain=plain)

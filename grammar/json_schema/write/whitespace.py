@@ -1,4 +1,4 @@
-"""Where blanks may stand in JSON text, and which; line breaks and indents, which follow from the depth."""
+"""The blanks allowed in JSON text; line breaks and indents, which depend on the depth."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ START: Final = (0, None)
 
 
 class OfDepth:
-    """What asks for the depth, or changes it, and is not to be told of anything else."""
+    """An action or resolver that depends on the depth, or changes it, and on nothing else."""
 
     __slots__ = ()
 
@@ -49,7 +49,9 @@ class Deeper(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class LineBreak(OfDepth):
-    """A resolver: text, a line break and the indentation of the depth, or of another one. ``written``: what diagrams show."""
+    """A resolver: text, a line break and the indentation of the depth, or of another one. ``written``: the
+    text shown in diagrams.
+    """
 
     written: bytes
     indent: bytes
@@ -62,7 +64,7 @@ class LineBreak(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class BesideDepth:
-    """An action on what the state holds beside the depth."""
+    """An action on the part of the state beside the depth."""
 
     action: Callable[[Hashable, bytes], Hashable | None]
 
@@ -73,7 +75,7 @@ class BesideDepth:
 
 @dataclass(slots=True, eq=False)
 class ResolverBesideDepth:
-    """A resolver that asks for what the state holds beside the depth."""
+    """A resolver that depends on the part of the state beside the depth."""
 
     resolver: Callable[[Hashable], ir.Expr]
 
@@ -91,10 +93,11 @@ class ResolverBesideDepth:
 
 
 class Layout(NamedTuple):
-    """How the innermost array or object is laid out; it has the place of the depth in the state.
+    """The layout of the innermost array or object; it replaces the depth in the state.
 
-    ``indent``: of one level, None before the first line break. ``depth``: how many arrays and objects around here have
-    their items on lines. ``inside``: what stands before the closing bracket: nothing, a blank, or a line break.
+    ``indent``: that of one level, None before the first line break. ``depth``: the number of enclosing arrays
+    and objects with items on lines. ``inside``: the text before the closing bracket: nothing, a blank, or a
+    line break.
     """
 
     indent: bytes | None
@@ -102,13 +105,13 @@ class Layout(NamedTuple):
     inside: bytes
 
     def line_break(self, depth: int) -> bytes:
-        """Return a line break and so many indents."""
+        """Return a line break and the given number of indents."""
         assert self.indent is not None
         return b"\n" + self.indent * depth
 
 
 class Bracket(OfDepth):
-    """The action of an opening bracket: until something else follows, nothing stands inside of it."""
+    """The action of an opening bracket: the inside is empty until something follows."""
 
     __slots__ = ()
     never_forbids = True
@@ -134,7 +137,7 @@ class Opened(OfDepth):
 
 
 class Opening(OfDepth):
-    """A resolver: blanks that may stand after an opening bracket. ``written``: what diagrams show."""
+    """A resolver: the possible blanks after an opening bracket. ``written``: the text shown in diagrams."""
 
     __slots__ = ()
     written = b""
@@ -150,7 +153,7 @@ class Opening(OfDepth):
 
 
 class Separator(OfDepth):
-    """A resolver: the comma between items and what follows it. ``written``: what diagrams show."""
+    """A resolver: the comma between items and the blanks after it. ``written``: the text shown in diagrams."""
 
     __slots__ = ()
     written = b","
@@ -165,7 +168,7 @@ class Separator(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class Closing(OfDepth):
-    """A resolver: a closing bracket and what stands before it. ``written``: the bracket, which diagrams show."""
+    """A resolver: a closing bracket and the blanks before it. ``written``: the bracket, as shown in diagrams."""
 
     written: bytes
 
@@ -184,12 +187,12 @@ _SPACED_COMMA: Final = ir.Sequence((_COMMA, ir.Repeat(_BLANK, 0, 1)))
 
 @dataclass(frozen=True, slots=True)
 class Whitespace:
-    """Which blanks may stand between the parts of JSON text.
+    """The blanks allowed between the parts of JSON text.
 
-    ``open``: after `[` and `{`; ``close``: before `]` and `}`; ``empty``: between the brackets where there is
-    nothing; ``item``: with the comma between items; ``member``: with the colon. ``nested``: the depth counts, so
-    that every array and object is a scope; ``start``: the state that a text begins in then.
-    ``bracket``: the action of an opening bracket. ``closing``: by closing bracket, what stands there in place of ``close`` and the bracket.
+    ``open``: after `[` and `{`; ``close``: before `]` and `}`; ``empty``: between empty brackets; ``item``:
+    with the comma between items; ``member``: with the colon. ``nested``: the depth matters, so every array
+    and object is a scope; ``start``: the initial state then. ``bracket``: the action of an opening bracket.
+    ``closing``: by closing bracket, the replacement of ``close`` and the bracket.
     """
 
     open: ir.Expr
@@ -208,18 +211,18 @@ class Whitespace:
         return bracket if self.bracket is None else ir.Capture(bracket, self.bracket)
 
     def end(self, bracket: ir.Literal) -> tuple[ir.Expr, ...]:
-        """Return a closing bracket after items or members, with what stands before it."""
+        """Return a closing bracket after items or members, with the blanks before it."""
         if self.closing is None:
             return (self.close, bracket)
         return (self.closing[bracket.data],)
 
     def around(self, expr: ir.Expr) -> ir.Expr:
-        """Return an array or object as it stands in a value: a scope where the depth counts."""
+        """Return an array or object within a value: a scope if the depth matters."""
         return ir.Scope(expr) if self.nested else expr
 
     @classmethod
     def of(cls, option: Any) -> Whitespace:
-        """Return what the option ``whitespace=`` means, the same object for the same option.
+        """Return the meaning of the option ``whitespace=``, the same object for the same option.
 
         ``None`` or ``"any"``, ``"compact"``, ``"single"``, ``{"max": n}``, ``{"separators": (item, member)}``,
         ``{"pattern": regex}``, ``{"indent": n or blanks}`` (with ``"separators"`` if they are others than
@@ -266,7 +269,7 @@ def _check_separators(item: str, member: str) -> None:
 
 
 def _everywhere(blank: ir.Expr, note: str) -> Whitespace:
-    """Return one expression of blanks wherever JSON allows them inside of the value."""
+    """Return one expression of blanks wherever JSON allows them inside the value."""
     item, member = ir.Sequence((blank, _COMMA, blank)), ir.Sequence((blank, _COLON, blank))
     return Whitespace(blank, blank, blank, item, member, note=note)
 
@@ -297,10 +300,9 @@ def _separators(item: str, member: str) -> Whitespace:
 
 @lru_cache(64)
 def _indented(indent: str, item: str, member: str) -> Whitespace:
-    """Return a line break before every item and member and before what closes them, and ``indent`` for each level.
+    """Return a line break before every item, member and closing bracket, and ``indent`` for each level.
 
-    That is what ``json.dumps(indent=…, separators=…)`` writes, and nothing else; there are no blanks between
-    brackets with nothing in them.
+    This is exactly the output of ``json.dumps(indent=…, separators=…)``; empty brackets contain no blanks.
     """
     _check_separators(item, member)
     if indent.strip(" \t") or len(indent) > MAX_INDENT:
