@@ -1,9 +1,10 @@
-"""Which rules a text is inside of where it ends: the path of names that a refusal is told with.
+"""The rules that enclose the end of a text: the path of names in the message of a refusal.
 
-The engine forgets the names of rules: small ones are written out, equal ones are one. So the text is read once more
-with the rules as written, by Earley's method (1970): each rule is a small automaton, and a *call* is a rule with the
-place where it began. What the automata cannot tell is taken for any text (`!`, `@top`, `!>>`, high counts). That adds
-readings and never removes one, so a call that every reading is inside of is one that the true reading is inside of.
+The engine drops the names of rules: small ones are inlined, equal ones are merged. So the text is parsed
+again with the rules as written, by Earley's method (1970): each rule is a small automaton, and a *call* is a
+rule with the position where it began. Unsupported constructs accept any text (`!`, `@top`, `!>>`, high
+counts). That can only add parses, so a call that encloses the end in every parse also does so in the true
+one.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ Symbol: TypeAlias = int | bytes
 
 
 class _TooLongError(Exception):
-    """The reading took too many steps."""
+    """The parse took too many steps."""
 
 
 class _Steps:
-    """The steps that a reading may still take. Every loop whose length the grammar or the text decides counts them."""
+    """The remaining steps of a parse. Every loop whose length depends on the grammar or the text counts them."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -60,10 +61,11 @@ class _Steps:
 
 
 def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
-    """Return the names of the rules that every reading of a text is inside of at its end, the outermost first.
+    """Return the names of the rules that enclose the end of a text in every parse, outermost first.
 
-    The start rule and rules that nobody wrote are left out. Empty if the rules have no source, or the text takes too long.
-    Cost: about 2 µs for each rule that could go on at each byte.
+    The start rule and generated rules are left out. Empty if the rules have no source, or the text takes too
+    long.
+    Cost: about 2 µs for each active rule at each byte.
     """
     reading = RulePaths(rules)
     for symbol in symbols:
@@ -72,7 +74,7 @@ def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
 
 
 class RulePaths:
-    """The rule path along a text that is read symbol by symbol; as ``rule_path`` at each place."""
+    """The rule path along a text that is read symbol by symbol; as ``rule_path`` at each position."""
 
     def __init__(self, rules: RuleSet, max_steps: int = MAX_STEPS) -> None:
         self._rules = rules
@@ -81,7 +83,7 @@ class RulePaths:
             self._reading = _Reading(rules, max_steps) if rules.sources else None
 
     def take(self, symbol: Symbol) -> None:
-        """Read on. Cost: about 2 µs for each rule that could go on at each byte."""
+        """Read more text. Cost: about 2 µs for each active rule at each byte."""
         try:
             if self._reading is not None and not self._reading.take(symbol):
                 self._reading = None
@@ -89,7 +91,7 @@ class RulePaths:
             self._reading = None
 
     def path(self) -> tuple[str, ...]:
-        """Return the names; empty from where no reading is left, or it takes too long."""
+        """Return the names; empty once no parse is left, or it takes too long."""
         if self._reading is None:
             return ()
         try:
@@ -109,13 +111,13 @@ class RulePaths:
 
 
 def shown_path(names: tuple[str, ...]) -> str:
-    """Return a path in words, its innermost names."""
+    """Return a path in words, with its innermost names."""
     shown = " → ".join(f"`{name}`" for name in names[-MAX_SHOWN:])
     return f"… → {shown}" if len(names) > MAX_SHOWN else shown
 
 
 class _Automata:
-    """The rules as automata over bytes and calls, each made when it is first called."""
+    """The rules as automata over bytes and calls, each built at its first call."""
 
     def __init__(self, rules: RuleSet, steps: _Steps) -> None:
         self.rules = rules
@@ -142,7 +144,7 @@ class _Automata:
         return len(self.empty) - 1
 
     def write(self, body: Expr, first: int, last: int) -> None:
-        """Write the states of an expression between two states."""
+        """Add the states of an expression between two states."""
         todo: list[tuple[Expr, int, int]] = [(body, first, last)]
         while todo:
             expr, a, b = todo.pop()
@@ -231,7 +233,7 @@ def _span(low: int, high: int) -> int:
 
 
 class _Reading:
-    """All readings of a text so far: items (state, call), and which call waits for which."""
+    """All parses of a text so far: items (state, call), and the calls waiting for each call."""
 
     def __init__(self, rules: RuleSet, max_steps: int) -> None:
         self.steps = _Steps(max_steps)
@@ -246,7 +248,7 @@ class _Reading:
         self.close([(self.automata.entry(rules.start)[0], 0)])
 
     def call(self, name: str) -> int:
-        """Return the call of a rule at this place, which is new if nobody called it here."""
+        """Return the call of a rule at this position, creating it if necessary."""
         found = self.here.get(name)
         if found is None:
             found = self.here[name] = len(self.names)
@@ -256,7 +258,7 @@ class _Reading:
         return found
 
     def take(self, symbol: Symbol) -> bool:
-        """Read text or a special token. Return False if no reading is left."""
+        """Read text or a special token. Return False if no parse is left."""
         automata = self.automata
         if not isinstance(symbol, bytes):
             self.begin_place()
@@ -274,7 +276,7 @@ class _Reading:
         self.here, self.ended = {}, set()
 
     def close(self, todo: list[tuple[int, int]]) -> bool:
-        """Add what is reached without reading: calls, and the ends of calls."""
+        """Add everything reachable without reading: calls, and the ends of calls."""
         automata = self.automata
         items: dict[tuple[int, int], None] = {}
         while todo:
@@ -302,7 +304,7 @@ class _Reading:
         return bool(items)
 
     def common_calls(self) -> list[str]:
-        """Return the rules of the calls that all readings are inside of, the outermost first."""
+        """Return the rules of the calls that enclose all parses, outermost first."""
         automata = self.automata
         last = {call: None for state, call in self.items if automata.bytes[state] or automata.tokens[state]}
         last = last or {call: None for _, call in self.items}
@@ -317,7 +319,7 @@ _END: Final = -1  # what every reading leads to
 
 
 def _dominators(parents: list[dict[int, None]], last: list[int], steps: _Steps) -> dict[int, int]:
-    """Return for each call the nearest one that all ways from call 0 to it go through; ``_END`` comes after ``last``.
+    """Return the immediate dominator of each call with respect to call 0; ``_END`` comes after ``last``.
 
     Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
     """
@@ -364,7 +366,7 @@ def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int], s
 
 
 def _postorder(after: dict[int, list[int]]) -> list[int]:
-    """Return the calls that call 0 leads to, each after those that it leads to."""
+    """Return the calls reachable from call 0 in postorder."""
     order: list[int] = []
     seen = {0}
     stack = [(0, iter(after.get(0, ())))]

@@ -1,7 +1,7 @@
 """Questions about whole strings of a grammar, which an engine above this package answers.
 
-``Grammar.accepts`` and ``Grammar.sample`` need an automaton, which this package knows nothing of. The package itself
-(``stackmask``) hands one over when it is imported.
+``Grammar.accepts`` and ``Grammar.sample`` need an automaton, which this package does not import. The
+top-level package (``stackmask``) provides one when it is imported.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from stackmask.pda.limits import Limits
 
 
 class StringEngine(Protocol):
-    """What answers; ``Grammar`` says what is asked."""
+    """The interface of the engine; ``Grammar`` documents the methods."""
 
     def accepts(self, grammar: Any, text: str | bytes) -> bool:
         """Return whether a whole text is in the language."""
 
     def begins(self, grammar: Any, text: bytes) -> bool:
-        """Return whether this is how a string of the language begins."""
+        """Return whether a string is a prefix of the language."""
 
     def sample(self, grammar: Any, n: int, seed: int, max_bytes: int) -> list[str]:
-        """Return texts of the language."""
+        """Return random strings of the language."""
 
 
 MOST_EXPLAINED: Final = 1 << 16  # bytes of a text that other options are tried on
@@ -47,13 +47,13 @@ _made: list[StringEngine] = []
 
 
 def provide(make: Callable[[], StringEngine]) -> None:
-    """Let the engine that this makes, once it is needed, answer from now on."""
+    """Register the factory of the engine, called on demand."""
     _makers[:] = [make]
     _made.clear()  # mutant: old-engine
 
 
 def string_engine() -> StringEngine:
-    """Return the engine that answers. Raises: StackmaskError if there is none."""
+    """Return the engine. Raises: StackmaskError if there is none."""
     if not _makers:
         raise StackmaskError("nothing answers questions about strings yet: import stackmask")
     if not _made:
@@ -62,16 +62,18 @@ def string_engine() -> StringEngine:
 
 
 def accepts(grammar: Any, text: str | bytes) -> bool:
-    """Return whether a whole text is in the language of a grammar. Raises: StackmaskError if it is no text."""
+    """Return whether a whole string is in the language of a grammar. Raises: StackmaskError if it is not
+    text.
+    """
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
     return string_engine().accepts(grammar, text if isinstance(text, str) else bytes(text))
 
 
 def wider(grammar: Any, text: bytes, whole: bool) -> str:
-    """Return which other options of a schema take a text that its grammar refuses; empty where none is known to.
+    """Return the schema options that would accept a text refused by its grammar; empty if none is known.
 
-    ``whole``: the text is to be in the language, and not only to begin a string of it.
+    ``whole``: the text must be in the language, rather than a prefix of it.
     Cost: reading the schema twice more, the first time; ``WIDER`` at most, then linear in the text.
     """
     if grammar._asked is None or len(text) > MOST_EXPLAINED:
@@ -100,7 +102,7 @@ def _read_wider(grammar: Any, number: int) -> Any:
 
 
 def sample(grammar: Any, n: int, seed: int, max_bytes: int) -> list[str]:
-    """Return texts of the language of a grammar. Raises: StackmaskError for numbers that mean nothing."""
+    """Return random strings of a grammar. Raises: StackmaskError for invalid numbers."""
     for name, number, least in (("n", n, 0), ("seed", seed, None), ("max_bytes", max_bytes, 0)):
         if not isinstance(number, int) or (least is not None and number < least):
             raise StackmaskError(f"`{name}` is {number!r:.40}: it must be a whole number, 0 or more")

@@ -1,1 +1,1 @@
-"""Represent source text: files, positions, diagnostics, escapes and character classes. Knows no front end."""
+"""Source text: files, positions, diagnostics, escapes and character classes. Independent of front ends."""

@@ -71,7 +71,7 @@ CASED_BLOCKS: Final = ((0x80, 0x33FF), (0xA640, 0xABFF), (0xFB00, 0xFFFF), (0x10
 
 
 def normalize(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """Sort and merge ranges, and cut the surrogates out. Cost: n log n."""
+    """Sort and merge ranges, and remove surrogates. Cost: n log n."""
     low, high = SURROGATES
     merged: list[tuple[int, int]] = []
     for first, last in sorted(ranges):
@@ -121,7 +121,7 @@ def _by_category() -> dict[str, Ranges]:
 
 @cache
 def category(name: str) -> Ranges | None:
-    """Return the characters of a general category, by short or long name; None if there is none.
+    """Return the characters of a general category, by short or long name; None if it does not exist.
 
     Cost: the first call classifies all of Unicode, about 0.1 s.
     """
@@ -136,7 +136,7 @@ def category(name: str) -> Ranges | None:
 
 @cache
 def _case_variants() -> dict[int, tuple[int, ...]]:
-    """Map each non-ASCII character that has case to all characters it equals without case.
+    """Map each non-ASCII character with case to all characters that equal it case-insensitively.
 
     One-to-one mappings only, and none between ASCII and the rest: `k` never matches the Kelvin sign.
     """

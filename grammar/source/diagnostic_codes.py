@@ -1,8 +1,8 @@
-"""The one table of grammar diagnostic codes: a title and a short explanation for each.
+"""The table of grammar diagnostic codes: a title and a short explanation for each.
 
-Codes never change their meaning. G0xx belong to the text of a grammar (syntax and names), G1xx to what the
-rules mean together, G2xx are warnings: what is allowed and looks like a mistake. Each code has a case under
-``tests/grammar/source``.
+Codes never change their meaning. G0xx concern the text of a grammar (syntax and names), G1xx the combined
+meaning of the rules, G2xx are warnings about valid but probably unintended constructs. Each code has a case
+under ``tests/grammar/source``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong with a grammar, where, and what to do about it."""
+"""Diagnostics: the problems of a grammar, their positions, and the remedies."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _LONG_RUN = re.compile(rf"(\S{{{MAX_RUN}}})\S+")
 
 
 def presentable(message: str) -> str:
-    """Return a message as it may be logged or shown: what it quotes is cut, and control characters are escaped.
+    """Return a message that is safe to log and show: quotations are truncated, and control characters are
+    escaped.
 
-    Lines stay lines; any other character that is not printable, such as one that turns the direction of text, is
-    written as an escape. Cost: linear in what is kept.
+    Line breaks are kept; any other unprintable character, such as one that changes the text direction, is
+    escaped. Cost: linear in the result.
     """
     if message.isascii() and message.isprintable() and len(message) <= MAX_RUN:
         return message
@@ -48,14 +49,16 @@ def _cut(text: str, length: int) -> str:
 
 
 class StackmaskError(ValueError):
-    """The base of every error that a user of the library can cause; its message is ``presentable``."""
+    """The base of every error that users can cause; its message is ``presentable``."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*[presentable(arg) if isinstance(arg, str) else arg for arg in args])
 
 
 class BudgetError(StackmaskError):
-    """A limit was met; names the limit, its value and, unless it is ``fixed``, the knob that raises it, or ``advice``."""
+    """A limit was reached; names the limit, its value and, unless it is ``fixed``, the option that raises it,
+    or ``advice``.
+    """
 
     limit: str
     """The name of the limit: a field of ``Limits``, or an argument of the call."""
@@ -74,27 +77,27 @@ class BudgetError(StackmaskError):
 
 
 class CancelledError(StackmaskError):
-    """A call was cancelled from another thread. The matcher is as it was before the call."""
+    """A call was cancelled from another thread. The matcher is unchanged."""
 
     def __init__(self) -> None:
         super().__init__("the request was cancelled, by Matcher.cancel() or the event given to compile()")
 
 
 class GrammarFileError(StackmaskError):
-    """A grammar file that cannot be read: missing, a directory, binary, or not UTF-8."""
+    """A grammar file cannot be read: missing, a directory, binary, or not UTF-8."""
 
 
 class MissingFileError(StackmaskError, FileNotFoundError):
-    """A file to be loaded that is not there."""
+    """The file to be loaded does not exist."""
 
 
 class NotAFileError(StackmaskError, IsADirectoryError):
-    """A folder where a file is to be loaded."""
+    """The path of a file to be loaded is a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem of a grammar, and where it is."""
+    """One problem of a grammar, and its position."""
 
     code: str
     """Stable: ``G003`` means the same in all versions (``grammar/source/diagnostic_codes.py`` lists them)."""
@@ -116,7 +119,7 @@ class Diagnostic:
 
 
 class Warnings(tuple[Diagnostic, ...]):
-    """Diagnostics of what is allowed and looks like a mistake; as text they are shown with their places."""
+    """Diagnostics of valid but probably unintended constructs; as text they are shown with their positions."""
 
     sources: Sequence[SourceText] = ()
 
@@ -134,15 +137,15 @@ class Collector:
         self.found: list[Diagnostic] = []
 
     def add(self, code: str, message: str, start: int, end: int, *, label: str = "", help: str = "") -> None:
-        """Record a problem of the characters from ``start`` up to ``end``."""
+        """Record a problem in the characters from ``start`` up to ``end``."""
         self.found.append(Diagnostic(code, message, Span(start, end, self.source), label, help))
 
     def at(self, span: Span | None, code: str, message: str, help: str = "", label: str = "") -> None:
-        """Record a problem of a place."""
+        """Record a problem at a span."""
         self.found.append(Diagnostic(code, message, span, label, help))
 
     def take(self, error: GrammarError, start: int, end: int, prefix: str = "") -> None:
-        """Record the problems of a part that was read by itself, and begins and ends there."""
+        """Record the problems of a separately parsed part with this start and end."""
         for found in error.diagnostics:
             where = found.span or Span(0, end - start)
             message = f"{prefix}{found.message}"
@@ -151,7 +154,7 @@ class Collector:
 
 
 class GrammarError(StackmaskError):
-    """A grammar that cannot be used; carries all diagnostics of the stage that refused it."""
+    """A grammar cannot be used; carries all diagnostics of the stage that refused it."""
 
     diagnostics: tuple[Diagnostic, ...]
     """What is wrong, by place; at least one."""
@@ -171,7 +174,7 @@ def _position(diagnostic: Diagnostic) -> tuple[int, int]:
 
 
 def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> str:
-    """Render diagnostics with source line, caret and help, a blank line between them."""
+    """Render diagnostics with source line, caret and help, separated by blank lines."""
     found = list(diagnostics)
     blocks = [render_one(d, sources) for d in found[:MAX_RENDERED]]
     if len(found) > MAX_RENDERED:
@@ -180,7 +183,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> 
 
 
 def render_one(diagnostic: Diagnostic, sources: Sequence[SourceText]) -> str:
-    """Render one diagnostic; without a span or its source, the headline and the help only."""
+    """Render one diagnostic; without a span or its source, only the headline and the help."""
     headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     span = diagnostic.span
     if span is None or not 0 <= span.source < len(sources):
@@ -208,7 +211,7 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 
 
 def _excerpt(text: str, span: Span) -> tuple[str, int, int]:
-    """Return the span's first line as shown, and the columns that the caret covers in it."""
+    """Return the displayed first line of the span, and the columns of the caret."""
     begin = text.rfind("\n", 0, span.start) + 1
     newline = text.find("\n", span.start)
     end = len(text) if newline < 0 else newline

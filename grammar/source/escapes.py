@@ -1,4 +1,4 @@
-"""Escapes and character classes, written the same way in literals, classes and regexes."""
+"""Escapes and character classes, with the same syntax in literals, classes and regexes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ESCAPE_HELP: Final = r"escapes are \n \t \r \f \v \b \a \e \0 \xHH \uHHHH \UHHHH
 def read_escape(text: str, start: int, end: int, problems: Collector) -> tuple[int | Ranges, int]:
     r"""Read the escape whose backslash is at ``start``.
 
-    Returns a code point, or the ranges of a set such as ``\d``, and the offset behind the escape. A bad
+    Returns a code point, or the ranges of a set such as ``\d``, and the offset after the escape. An invalid
     escape is reported and read as U+FFFD.
     """
     if start + 1 >= end:
@@ -141,7 +141,7 @@ def _read_category(text: str, start: int, end: int, problems: Collector) -> tupl
 
 
 def read_literal(text: str, start: int, end: int, problems: Collector) -> str:
-    """Return the characters that the inside of a literal means."""
+    """Return the characters of the inside of a literal."""
     if "\\" not in text[start:end]:
         return text[start:end]
     parts: list[str] = []
@@ -183,10 +183,10 @@ def _class_items(
 
 
 def read_class(text: str, start: int, end: int, problems: Collector, *, ignore_case: bool = False) -> Ranges:
-    """Return the characters of a class; ``start`` and ``end`` are the offsets of ``[`` and behind ``]``.
+    """Return the characters of a class; ``start`` and ``end`` are the offsets of ``[`` and after ``]``.
 
-    A hyphen is a range between two characters and stands for itself at either end. With ``ignore_case``
-    the variants are added before a leading ``^`` negates.
+    A hyphen between two characters is a range; at either end it is literal. With ``ignore_case`` the variants
+    are added before a leading ``^`` negates the class.
     """
     inside = start + 1
     negated = text[inside] == "^"

@@ -1,4 +1,4 @@
-"""Grammar files: reading them with clear errors, and finding the bundled ones."""
+"""Grammar files: read them with clear errors, and find the bundled ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ MAX_FILE_BYTES: Final = 16 << 20  # grammars are text that people write; more th
 def read_text(path: Path, kind: str = "grammar") -> str:
     """Read a grammar file, or one of another ``kind``.
 
-    Raises: GrammarFileError, one line, if it is missing, a directory, too large, binary or not UTF-8.
+    Raises: GrammarFileError with a one-line message, if it is missing, a directory, too large, binary or not
+        UTF-8.
     """
     try:
         with path.open("rb") as file:
@@ -51,7 +52,7 @@ def bundled_names() -> list[str]:
 
 
 def find_bundled(name: str) -> Path:
-    """Return the file of a bundled grammar. Raises: GrammarFileError if there is none of this name."""
+    """Return the file of a bundled grammar. Raises: GrammarFileError if there is none with this name."""
     path = bundled_path(name)
     if path is None:
         from stackmask.grammar.source.similar import similar
@@ -63,5 +64,5 @@ def find_bundled(name: str) -> Path:
 
 
 def bundled_path(name: str) -> Path | None:
-    """Return the file of a bundled grammar; None if there is none of this name."""
+    """Return the file of a bundled grammar; None if there is none with this name."""
     return bundled_folder() / f"{name}{SUFFIX}" if name in bundled_names() else None

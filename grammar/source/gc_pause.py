@@ -1,4 +1,4 @@
-"""Pause Python's collector of reference cycles where much is made and nothing is garbage."""
+"""Pause Python's cyclic garbage collector while many objects are created and none is garbage."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import TracebackType
 
 
 class without_collection:
-    """Keep the collector from running inside a ``with``: it would visit all that lives, and find nothing.
+    """Disable the collector inside a ``with`` block: it would visit all live objects, and find nothing.
 
-    It is left as it was found; what was made inside counts towards its next run.
+    Its previous state is restored; objects created inside count towards its next run.
     """
 
     __slots__ = ("was_enabled",)

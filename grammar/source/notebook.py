@@ -1,4 +1,4 @@
-"""What notebooks show of a value: a small table of names and values, in the colours that the notebook has."""
+"""The display of a value in notebooks: a small table of names and values, in the notebook's colours."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CODE: Final = "white-space: pre-wrap; overflow-wrap: anywhere; background: none
 
 
 def short(text: str, most: int = MOST) -> str:
-    """Return a text that is not long; what is cut off is counted."""
+    """Return a truncated text with the number of omitted characters."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} more characters)"
 
 
 def code(text: str) -> str:
-    """Return text as HTML in the letters of code, blanks at its ends and all."""
+    """Return text as HTML in a code font, preserving blanks at its ends."""
     return f'<code style="{_CODE}">{html.escape(visible(short(text)))}</code>'
 
 
@@ -31,7 +31,7 @@ def words(text: str) -> str:
 
 
 def table(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Return a table with a title; ``rows``: names, and values that are HTML already; those that are empty are left out."""
+    """Return a table with a title; ``rows``: names, and values in HTML; empty ones are left out."""
     lines = "".join(
         f'<tr><th scope="row" style="{_CELL}; font-weight: 600">{html.escape(name)}</th><td style="{_CELL}">{value}</td></tr>'
         for name, value in rows

@@ -1,4 +1,4 @@
-"""Arguments that a call does not know: named, with the one that was meant."""
+"""Unknown arguments of a call: report them with suggestions."""
 
 from __future__ import annotations
 
@@ -55,15 +55,17 @@ Kind = TypeVar("Kind")
 
 
 class ArgumentError(StackmaskError, TypeError):
-    """An argument of the wrong type, or one that the call does not have."""
+    """An argument has the wrong type, or the call does not have it."""
 
 
 class MissingNameError(StackmaskError, AttributeError):
-    """A name that an object does not have, with what to write."""
+    """An object does not have this name; suggests a replacement."""
 
 
 def missing_name(owner: Any, name: str) -> NoReturn:
-    """Be the ``__getattr__`` of a class: raise the error, with what ``ELSEWHERE`` has for the name or its first word."""
+    """Serve as the ``__getattr__`` of a class: raise the error with the advice in ``ELSEWHERE`` for the name
+    or its first word.
+    """
     called = (owner if isinstance(owner, type) else type(owner)).__name__
     cures = ELSEWHERE.get(called, {})
     cure = cures.get(name) or cures.get(name.partition("_")[0])
@@ -73,7 +75,7 @@ def missing_name(owner: Any, name: str) -> NoReturn:
 
 
 class Suggesting(type):
-    """A class that says what to write for names that it and its objects do not have."""
+    """A class that suggests replacements for names that it and its objects do not have."""
 
     if not TYPE_CHECKING:
         __getattr__ = missing_name
@@ -82,10 +84,10 @@ class Suggesting(type):
 def explains_options(
     elsewhere: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a call name an option that it does not have, and the one that was meant.
+    """Make a call report an unknown option, and suggest a similar one.
 
-    ``elsewhere``: options of other libraries, and what to write here.
-    Cost: a look at the names of the keyword arguments.
+    ``elsewhere``: options of other libraries, and their replacements.
+    Cost: a check of the keyword arguments' names.
     """
     others = elsewhere or {}
 
@@ -108,7 +110,7 @@ def explains_options(
 def unknown_option(
     call: str, name: str, known: frozenset[str], elsewhere: Mapping[str, str]
 ) -> ArgumentError:
-    """Return the error for an option that a call does not have."""
+    """Return the error for an unknown option of a call."""
     from stackmask.grammar.source.similar import similar
 
     names = known - {"self", "cls"}
@@ -123,7 +125,7 @@ def unknown_option(
 
 
 def check_text_and_start(text: Any, start: Any) -> None:
-    """Check what a grammar text and the name of its start rule are. Raises: ArgumentError."""
+    """Check the types of a grammar text and the name of its start rule. Raises: ArgumentError."""
     if not isinstance(text, str):
         raise ArgumentError(
             f"a grammar is str, not {type(text).__name__}: Grammar.from_file reads a file, and Grammar.of makes "
@@ -134,7 +136,7 @@ def check_text_and_start(text: Any, start: Any) -> None:
 
 
 def operand(other: Any, kind: type[Kind]) -> Kind:
-    """Return what a grammar is put together with. Raises: ArgumentError if it is no grammar."""
+    """Return an operand of a grammar operator. Raises: ArgumentError if it is not a grammar."""
     if not isinstance(other, kind):
         raise ArgumentError(
             f"a Grammar is put together with another one, not {type(other).__name__}: Grammar.of makes one of types and "
@@ -144,7 +146,7 @@ def operand(other: Any, kind: type[Kind]) -> Kind:
 
 
 def whole_number(name: str, value: Any, low: int = 0) -> int:
-    """Return a number that an argument holds. Raises: ArgumentError if it is none, or below ``low``."""
+    """Return the integer in an argument. Raises: ArgumentError if it is not one, or below ``low``."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ArgumentError(f"`{name}` is a whole number, not {value!r:.60} ({type(value).__name__})")
     number = int(value)

@@ -1,4 +1,4 @@
-"""Characters that are shown rather than sent: what a terminal would obey, or what would turn the direction of text."""
+"""Characters to escape in output: those that a terminal would interpret, or that change the text direction."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ def escaped(character: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text whose control characters are written as escapes; newlines and tabs stay.
+    """Return a text whose control characters are escaped, except for newlines and tabs.
 
-    Cost: linear; a text without such characters is returned as it is.
+    Cost: linear; a text without such characters is returned unchanged.
     """
     return _OBEYED.sub(lambda found: escaped(found[0]), text)
 
 
 def visible_in_json(text: str) -> str:
-    """Return JSON in which the same characters are escapes of JSON. They can stand in strings only, or be blanks."""
+    """Return JSON in which the same characters are JSON escapes. They can only occur in strings, or be
+    blanks.
+    """
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

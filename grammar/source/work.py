@@ -1,9 +1,9 @@
-"""Work of the front ends: counted in the units of the engine, so that the request alone decides what is refused.
+"""Work of the front ends, counted in the units of the engine, so that refusals depend only on the request.
 
-A unit is about ten nanoseconds. What is written in Python counts steps of about a microsecond, in every loop whose
-length a request decides. Whoever makes a grammar ready opens an account for the request (``counted``); the loops
-charge it with ``spend``. It is kept in a context variable: readers and passes need no argument for it, and threads
-and coroutines have their own.
+A unit is about ten nanoseconds. Python code counts steps of about a microsecond, in every loop whose length
+depends on the request. The caller that prepares a grammar opens an account for the request (``counted``); the
+loops charge it with ``spend``. It is stored in a context variable, so that readers and passes need no
+argument for it, and threads and coroutines have separate ones.
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ Result = TypeVar("Result")
 
 
 class Event(Protocol):
-    """What tells that a call is cancelled, as ``threading.Event`` does."""
+    """The interface for cancelling a call, that of ``threading.Event``."""
 
     def is_set(self) -> bool:
         """Return whether the call is cancelled."""
 
 
 def current_work() -> Work | None:
-    """Return the account that is charged; None if nothing is counted."""
+    """Return the current account; None if nothing is counted."""
     return CURRENT.get()
 
 
 def enter(stage: str) -> None:
-    """Say what is being done, for the message if the work runs out."""
+    """Name the current activity, for the message if the work runs out."""
     work = CURRENT.get()
     if work is not None:
         work.stage = stage
 
 
 def input_limit() -> int:
-    """Return how many bytes a text may have that is read."""
+    """Return the maximum size of an input text in bytes."""
     work = CURRENT.get()
     return ENDLESS if work is None else work.max_input_bytes
 
 
 def check_size(what: str, size: int) -> None:
-    """Refuse a text that is larger than an input may be, before anything of it is read.
+    """Refuse a text larger than the input limit, before reading it.
 
     Raises: BudgetError.
     """
@@ -78,7 +78,7 @@ def check_size(what: str, size: int) -> None:
 
 
 def check_text(what: str, text: str | bytes | bytearray | memoryview) -> None:
-    """Refuse a text that is larger than an input may be. Cost: linear only near the limit."""
+    """Refuse a text larger than the input limit. Cost: linear only near the limit."""
     work = CURRENT.get()
     if work is None or 4 * len(text) <= work.max_input_bytes:
         return
@@ -87,7 +87,7 @@ def check_text(what: str, text: str | bytes | bytearray | memoryview) -> None:
 
 
 def measured(make: Callable[[], Result]) -> tuple[Result, int]:
-    """Return what ``make`` returns, and the units that it took, which are charged."""
+    """Return the result of ``make``, and the units of work that it took, which are charged."""
     work = CURRENT.get()
     if work is not None:
         before = work.done
@@ -98,9 +98,9 @@ def measured(make: Callable[[], Result]) -> tuple[Result, int]:
 
 
 def remembering(most: int) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Remember up to ``most`` answers of a function of values that can be compared.
+    """Cache up to ``most`` results of a function of hashable values.
 
-    What an answer took is charged whenever it is asked for, so that no outcome depends on what came before.
+    The work of a result is charged at every request, so that no outcome depends on earlier requests.
     """
 
     def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -123,7 +123,7 @@ def remembering(most: int) -> Callable[[Callable[..., Result]], Callable[..., Re
 
 
 def uncounted(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Charge nobody for what a function does: it reads files of this package, and is remembered."""
+    """Do not charge the work of a function that reads files of this package and is cached."""
 
     @wraps(function)
     def free(*values: Any) -> Result:
@@ -134,7 +134,7 @@ def uncounted(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 class counted:  # as ``contextmanager`` makes one, at a third of the cost
-    """Charge what is done inside to this account; one that was open before is charged again afterwards."""
+    """Charge the work inside to this account; afterwards the previous one is restored."""
 
     __slots__ = ("token", "work")
 

@@ -1,6 +1,6 @@
 """The account of the work of one request in the front ends.
 
-``spend`` is called in all their loops, so it is compiled.
+``spend`` is called in all of their loops, so it is compiled.
 """
 
 cimport cython
@@ -31,10 +31,10 @@ CURRENT = ContextVar("stackmask_work", default=None)
 
 @cython.final
 cdef class Work:
-    """The work of reading a grammar, or of making it ready.
+    """The work of reading a grammar, or of normalising it.
 
-    ``allowance``: units that the request may have at most; ``spent``: those that it had before this call.
-    ``max_input_bytes``: of each text that is read. ``event``: cancels, once it is set.
+    ``allowance``: the maximum units of the request; ``spent``: those used before this call.
+    ``max_input_bytes``: the limit for each text. ``event``: cancels the call once it is set.
     Raises (from ``check``): BudgetError if units or time run out; CancelledError.
     """
 
@@ -63,12 +63,12 @@ cdef class Work:
 
     @property
     def done(self):
-        """Units of the request, those before this call included."""
+        """The units used by the request, including those before this call."""
         return self.spent + self.granted - self.credit
 
     @property
     def may_use(self):
-        """Units that this call may still use."""
+        """The units that this call may still use."""
         return max(<int64_t>0, self.left - (self.granted - self.credit))
 
     cdef int charge(self, int64_t units) except FAILED:
@@ -78,7 +78,7 @@ cdef class Work:
         return 0
 
     cdef int check(self) except FAILED:
-        """Settle what was done, and look whether the call may go on."""
+        """Account for the work done, and check whether the call may continue."""
         cdef int64_t used = self.granted - self.credit
         self.spent += used
         self.left -= used
@@ -95,7 +95,7 @@ cdef class Work:
 
 
 cdef int64_t clamped(object number) except? FAILED:
-    """Return a number that is not too large to count with."""
+    """Return a number clamped to a safe range."""
     cdef int overflow = 0
     cdef long long found = PyLong_AsLongLongAndOverflow(number, &overflow)
     return MOST if overflow > 0 or found > MOST else found
@@ -123,5 +123,5 @@ def spend(steps):
 
 
 def spend_units(units):
-    """Count work that was done in compiled code, in units of ten nanoseconds."""
+    """Count work done in compiled code, in units of ten nanoseconds."""
     charge(clamped(units))

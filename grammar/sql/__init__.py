@@ -1,1 +1,3 @@
-"""Make grammars of SQL queries: the rules of a dialect (``grammars/sqlite.ebnf``, ``postgres.ebnf``), narrowed as asked."""
+"""Grammars of SQL queries: the rules of a dialect (``grammars/sqlite.ebnf``, ``postgres.ebnf``), restricted
+as requested.
+"""

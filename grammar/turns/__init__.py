@@ -1,1 +1,3 @@
-"""Tool calls: how models write them, as data; from it the grammar of a turn and the parser that reads it back."""
+"""Tool calls: the notation of each model as data, from which the grammar of a turn and its parser are
+derived.
+"""

@@ -1,4 +1,4 @@
-"""Read the arguments of a call back from text, and judge them: JSON, strings and JSON between markers, or Python."""
+"""Parse and check the arguments of a call: JSON, strings and JSON between markers, or Python."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _FIELD: Final = {"{id}": "[0-9]+", "{type}": "[a-z]+", "{blanks}": r"[ \n\t\r]*"
 
 
 class WrittenFloat(float):
-    """A number whose digits say more than a float holds, by which it is judged."""
+    """A number with more digits than a float can represent, used for checking."""
 
     text: str
     """The number as it was written."""
 
 
 def _read_float(text: str) -> float | int:
-    """Return a number of a JSON text; one that is too large for a float as an integer, if it is one."""
+    """Return a number of a JSON text; one too large for a float is returned as an integer, if it is one."""
     value = float(text)
     if len(text) < 17 and (1e-300 < abs(value) < 1e300):
         return value  # floats keep 15 digits
@@ -73,20 +73,22 @@ _DECODER: Final = json.JSONDecoder(parse_float=_read_float)
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """Return the place after the blanks at a place."""
+    """Return the position after blanks."""
     match = _BLANKS.match(text, at)
     return match.end() if match else at
 
 
 @lru_cache(256)
 def marker_pattern(marker: str, name: str = _NAME) -> re.Pattern[str]:
-    """Return what matches a marker; groups: ``name``, ``id``, ``type``. ``name``: the pattern of names in it."""
+    """Return a pattern for a marker; groups: ``name``, ``id``, ``type``. ``name``: the pattern of names in
+    it.
+    """
     fields = {field: f"(?P<{field[1:-1]}>{pattern})" for field, pattern in {**_FIELD, "{name}": name}.items()}
     return re.compile("".join(fields.get(piece) or re.escape(piece) for piece in _FIELDS.split(marker)))
 
 
 def read_json(text: str, at: int) -> tuple[Any, int]:
-    """Return the value that begins at a place, and where it ends. Raises: TurnError."""
+    """Return the value at a position, and its end. Raises: TurnError."""
     start = skip_blanks(text, at)
     try:
         return _DECODER.raw_decode(text, start)
@@ -97,7 +99,7 @@ def read_json(text: str, at: int) -> tuple[Any, int]:
 
 
 def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
-    """Return whether there is an error only since the text ends where it does."""
+    """Return whether an error is only due to the end of the text."""
     if error.msg.startswith("Unterminated string"):
         return True
     if error.msg.startswith("Expecting value"):
@@ -108,7 +110,7 @@ def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
 
 
 def may_begin(marker: str, text: str, at: int, name: str = '[^<>"]+') -> bool:
-    """Return whether what follows a place in a text is a beginning of a marker, to the end of the text or of the marker.
+    """Return whether the text after a position is a prefix of a marker, up to the end of either.
 
     ``name``: the pattern of names in the marker.
     """
@@ -127,7 +129,7 @@ def may_begin(marker: str, text: str, at: int, name: str = '[^<>"]+') -> bool:
 
 
 def may_go_on(text: str, at: int, style: str) -> bool:
-    """Return whether an argument may begin at a place where no whole one does."""
+    """Return whether an incomplete argument may begin at a position."""
     start = skip_blanks(text, at)
     if style == PYTHON:
         return may_name_python(text, start)
@@ -141,10 +143,10 @@ def _begins(style: ArgumentStyle) -> tuple[str, str]:
 
 
 def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tuple[dict[str, Any], int]:
-    """Return the arguments that begin at a place, and where they end.
+    """Return the arguments at a position, and their end.
 
-    ``schema``: tells strings from other values where the markers do not.
-    Raises: TurnError if they do not end.
+    ``schema``: distinguishes strings from other values if the markers do not.
+    Raises: TurnError if they are incomplete.
     """
     if style == "json":
         start = skip_blanks(text, at)
@@ -161,7 +163,7 @@ _Read = tuple[Any, dict[State, Any]]  # a value, and how each state has it that 
 
 @dataclass(slots=True)
 class _Open:
-    """An object or an array whose members or items are being read; ``close`` ends it, ``key`` is its name in the one around it."""
+    """An object or array that is being read; ``close`` ends it, ``key`` is its name in the enclosing one."""
 
     kind: type
     states: States
@@ -171,7 +173,7 @@ class _Open:
 
 
 def _members(text: str, at: int, style: ArgumentStyle, known: ArgumentSchema) -> tuple[dict[str, Any], int]:
-    """Return arguments up to what is none, with those inside of them. No recursion: the open ones are a list."""
+    """Return arguments up to the first other text, with nested ones. No recursion: the open ones are a list."""
     stack = [_Open(dict, known.start)]
     while True:
         inside = stack[-1]
@@ -200,7 +202,7 @@ _Part = tuple[
 
 
 def _member(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
-    """Return what begins as a member of an object; None if it is none."""
+    """Return the member of an object that begins here; None if there is none."""
     match = marker_pattern(_begins(style)[0]).match(text, at)
     if match is None:
         return None
@@ -211,7 +213,7 @@ def _member(text: str, at: int, style: ArgumentStyle, inside: _Open, known: Argu
 
 
 def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: ArgumentSchema) -> _Part | None:
-    """Return what begins as an item of an array; None if it is none."""
+    """Return the item of an array that begins here; None if there is none."""
     match = marker_pattern(style.item).match(text, at) if style.item else None
     if match is None:
         return None
@@ -223,7 +225,9 @@ def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: Argume
 def _container(
     text: str, at: int, label: str, style: ArgumentStyle, states: States, known: ArgumentSchema
 ) -> type | None:
-    """Return the type of an object or array that has arguments or items in it; None for another value, and an empty one."""
+    """Return the type of an object or array with arguments or items in it; None for another value, and an
+    empty one.
+    """
     if label or not style.nested:
         return {"list": list, "dict": dict}.get(label) if style.nested else None
     kinds = known.types(states)
@@ -237,7 +241,7 @@ def _container(
 def _value(
     text: str, at: int, close: str, label: str, style: ArgumentStyle, states: States, known: ArgumentSchema
 ) -> tuple[list[Any], int]:
-    """Return what a value without arguments in it may mean, and where its closing marker ends."""
+    """Return the possible meanings of a value without nested arguments, and the end of its closing marker."""
     if label and label != style.labels[STRING]:
         value, stop = read_json(text, at)  # a string in it may hold the marker
         return [value], _after(text, stop, close)
@@ -266,9 +270,9 @@ def _value(
 
 
 def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
-    """Return where a closing marker ends, before which blanks may stand. Raises: TurnError without it.
+    """Return the end of a closing marker, which may follow blanks. Raises: TurnError without it.
 
-    ``others``: markers that may come in its place.
+    ``others``: alternative markers.
     """
     place = skip_blanks(text, at)
     if not text.startswith(close, place):
@@ -278,7 +282,7 @@ def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
 
 
 def _ways(written: str, style: ArgumentStyle, kinds: frozenset[str], is_word: bool) -> list[Any]:
-    """Return the values that a text without a type may mean; ``is_word``: it may be one that the schema lists."""
+    """Return the possible values of a text without a type; ``is_word``: it may be one that the schema lists."""
     stripped = written.strip(" \n\t\r")
     unbroken = _without_line_breaks(written) if style.on_lines else written
     # a word may have blanks at its ends, which some styles write around others too
@@ -293,7 +297,7 @@ def _ways(written: str, style: ArgumentStyle, kinds: frozenset[str], is_word: bo
 
 
 def _without_line_breaks(written: str) -> str:
-    """Return a string without the line breaks that set it apart from its markers, one on each side."""
+    """Return a string without the line breaks that separate it from its markers, one on each side."""
     return written.removeprefix("\n").removesuffix("\n")
 
 
@@ -308,7 +312,7 @@ _Form = tuple["ArrayForm | ObjectForm", Callable[[Any], "State | None"]]  # and 
 
 
 class _Meaning:
-    """What a state says of values: their types, whether strings are listed, and the forms of objects and of arrays."""
+    """The values of a state: their types, whether strings are listed, and the forms of objects and of arrays."""
 
     def __init__(self, value: StateValue) -> None:
         kinds = {
@@ -342,10 +346,11 @@ def _of_index(form: ArrayForm, index: int) -> State | None:
 
 
 class ArgumentSchema:
-    """The schema of the arguments of one tool, which the parser asks; what cannot be read of it says nothing.
+    """The schema of one tool's arguments, for the parser; unreadable parts impose no constraint.
 
-    A part of the arguments is asked for by its states: one for each form of what it is in. Threads may share it.
-    Cost: each state is worked out once, and compiled once where its types do not decide what a text means.
+    A part of the arguments is identified by its states: one for each form of its parent. Threads may share
+    it.
+    Cost: each state is computed once, and compiled once if its types do not determine the meaning of a text.
     """
 
     def __init__(self, root: Any) -> None:
@@ -361,11 +366,11 @@ class ArgumentSchema:
         self._judges: dict[State, Grammar | bool] = {}
 
     def __reduce__(self) -> tuple[type, tuple[Any]]:
-        """Return what makes this again: what was worked out is not copied or pickled."""
+        """Return the constructor arguments: computed data are not copied or pickled."""
         return ArgumentSchema, (self.root,)
 
     def meaning(self, state: State) -> _Meaning:
-        """Return what a state says."""
+        """Return the values of a state."""
         found = self._meanings.get(state)
         if found is None:
             with _LOCK:
@@ -379,7 +384,7 @@ class ArgumentSchema:
         return found
 
     def types(self, states: States) -> frozenset[str]:
-        """Return the types that a part may have; all where there is none."""
+        """Return the possible types of a part; all if it has no state."""
         return frozenset().union(*(self.meaning(state).kinds for state in states)) or EVERY
 
     def has_words(self, states: States) -> bool:
@@ -393,7 +398,9 @@ class ArgumentSchema:
         return tuple(dict.fromkeys(state for state in found if state is not None))
 
     def reading(self, states: States, ways: list[Any]) -> _Read:
-        """Return the first of some values that each state allows, and that of the first one; the first value where none does."""
+        """Return the first of some values that each state allows, and that of the first state; the first
+        value if none does.
+        """
         if len(ways) == 1 and len(states) < 2:
             return ways[0], dict.fromkeys(states, ways[0])
         found: dict[State, Any] = {}
@@ -405,7 +412,7 @@ class ArgumentSchema:
         return next(iter(found.values()), ways[0]), found
 
     def whole(self, states: States, kind: type, parts: dict[str | int, _Read]) -> _Read:
-        """Return an object or an array of some parts as each state has it, and as the first one does."""
+        """Return an object or array of some parts for each state, and for the first one."""
         found: dict[State, Any] = {}
         for state in states:
             for form, of in self.meaning(state).forms[kind]:
@@ -423,7 +430,7 @@ class ArgumentSchema:
         return next(iter(found.values()), plain), found
 
     def allows(self, state: State, value: Any) -> bool:
-        """Return whether a state allows a value; True where no grammar can be made of it."""
+        """Return whether a state allows a value; True if no grammar can be created for it."""
         if isinstance(value, str):
             return _HALF.search(value) is None and self.meaning(state).texts.contains(value)
         if state not in self._judges:
@@ -444,7 +451,7 @@ class ArgumentSchema:
         return Grammar(rules, normalized=rules)
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
-        """Return why the schema refuses arguments, in one line; empty if it takes them."""
+        """Return a one-line reason why the schema refuses arguments; empty if it accepts them."""
         if self.allows(self.start[0], arguments):
             return ""
         try:
@@ -476,7 +483,7 @@ def _joined(kind: type, values: dict[Any, Any]) -> Any:
 
 
 def _written(value: Any) -> str:
-    """Return a value as JSON. No recursion: parts that are not written yet are a list."""
+    """Return a value as JSON. No recursion: pending parts are a list."""
     pieces: list[str] = []
     todo: list[tuple[bool, Any]] = [(False, value)]  # whether it is text already
     while todo:
@@ -530,7 +537,7 @@ _LONG: Final = re.compile(r"[0-9._]{17}|[eE][-+]?[0-9]{3}")  # in which a float 
 
 
 def read_python(text: str, at: int) -> tuple[dict[str, Any], int]:
-    """Return the arguments that begin at a place, and where they end. Raises: TurnError.
+    """Return the arguments at a position, and their end. Raises: TurnError.
 
     Cost: linear in the text.
     """
@@ -548,12 +555,12 @@ def read_python(text: str, at: int) -> tuple[dict[str, Any], int]:
 
 
 def may_name_python(text: str, at: int) -> bool:
-    """Return whether the text ends within the name of an argument that begins at a place."""
+    """Return whether the text ends within the name of an argument that begins at a position."""
     return _NAME_CUT.fullmatch(text, at) is not None
 
 
 def _literal(text: str, at: int) -> tuple[Any, int]:
-    """Return the literal that begins at a place, and where it ends."""
+    """Return the literal at a position, and its end."""
     pieces: list[str] = []
     open_brackets: list[str] = []
     begin = at
@@ -592,7 +599,9 @@ def _literal(text: str, at: int) -> tuple[Any, int]:
 
 
 def _may_go_on(read: str, rest: str, open_brackets: list[str]) -> bool:
-    """Return whether more text can make a literal of some pieces; ``rest``: what is no whole piece, to the end of the text."""
+    """Return whether more text can complete a literal of some pieces; ``rest``: the incomplete piece at the
+    end.
+    """
     if rest:
         if rest[0] not in "\"'" or "\n" in rest:
             return False
@@ -606,7 +615,7 @@ _NO_LITERAL: Final = object()
 
 
 def _evaluated(text: str) -> Any:
-    """Return what a literal of Python means, or that it is none."""
+    """Return the value of a Python literal, or report that it is not one."""
     try:
         tree = ast.parse(text.strip(), mode="eval")
         return ast.literal_eval(_Exact(text.strip()).visit(tree) if _LONG.search(text) else tree)
@@ -615,7 +624,7 @@ def _evaluated(text: str) -> Any:
 
 
 class _Exact(ast.NodeTransformer):
-    """Reads numbers as JSON does."""
+    """Reads numbers like JSON."""
 
     def __init__(self, text: str) -> None:
         self.text = text

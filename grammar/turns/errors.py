@@ -1,4 +1,4 @@
-"""What is wrong with tools, a style or a choice of tools, or with a text that is no turn."""
+"""Errors of tools, styles and tool choices, and of texts that are not turns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class ToolError(StackmaskError):
-    """A tool, a style or an option that cannot be used; ``pointer`` says where in the request."""
+    """A tool, a style or an option cannot be used; ``pointer`` is its location in the request."""
 
     pointer: str
     """The place in the request, as a JSON pointer; empty for the whole of it."""
@@ -17,7 +17,9 @@ class ToolError(StackmaskError):
 
 
 class TurnError(StackmaskError):
-    """A text that is no turn of its style, or calls what there is not; ``offset`` is the place in characters."""
+    """The text is not a turn of its style, or calls an unknown tool; ``offset`` is the position in
+    characters.
+    """
 
     offset: int
     """The place in the text, in characters from 0."""

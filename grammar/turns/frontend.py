@@ -1,4 +1,4 @@
-"""The entrance: the grammar of a turn."""
+"""The entry point: the grammar of a turn."""
 
 from __future__ import annotations
 
@@ -55,17 +55,20 @@ def grammar(
     profile: str = "exact",
     limits: Any = None,
 ) -> Grammar:
-    """Make the grammar of a whole turn: reasoning, then text and calls, or an answer in a schema (``docs/tools.md``).
+    """Create the grammar of a whole turn: reasoning, then text and calls, or an answer in a schema
+    (``docs/tools.md``).
 
-    ``style``: how the model writes calls, by name. ``tools``: what ``Tool.of`` reads. ``tool_choice``: "auto", "none",
-    "required" or "any", the name of a tool, or a dict of OpenAI or Anthropic that names one or lists ``allowed_tools``. ``reasoning``: "on",
-    "off", "auto" (may be left out; in `llama` there is none then). ``response_format``: a JSON Schema, a dict of OpenAI or a Grammar; the answer is then in it, and
-    calls are still possible. ``parallel``: several calls in a turn; OpenAI calls it ``parallel_tool_calls``. ``strict``: for all tools; False allows any object
-    as arguments, which ``report`` of the grammar says. ``opened``: the prompt has begun the reasoning.
-    ``profile``: of JSON in arguments and answers, as for ``Grammar.from_json_schema``; "exact" has any blanks here, "model"
-    at most ``MAX_CALLS`` calls, which end the turn.
-    ``limits``: a ``Limits``.
-    Raises: ToolError with the place in the request; SchemaError for the schema of a tool or of the answer, with its place.
+    ``style``: the notation of calls, by name. ``tools``: anything that ``Tool.of`` reads. ``tool_choice``:
+    "auto", "none", "required" or "any", the name of a tool, or a dict of OpenAI or Anthropic that names one
+    or lists ``allowed_tools``. ``reasoning``: "on", "off", "auto" (optional; in `llama` there is none then).
+    ``response_format``: a JSON Schema, OpenAI's dict or a Grammar for the answer; calls are still possible.
+    ``parallel``: allow several calls in a turn; OpenAI calls it ``parallel_tool_calls``. ``strict``: for all
+    tools; False allows any object as arguments, which the grammar's ``report`` notes. ``opened``: the prompt
+    has begun the reasoning. ``profile``: that of JSON in arguments and answers, as for
+    ``Grammar.from_json_schema``; "exact" allows any blanks here, "model" at most ``MAX_CALLS`` calls, which
+    end the turn. ``limits``: a ``Limits``.
+    Raises: ToolError with the place in the request; SchemaError for the schema of a tool or of the answer,
+        with its location.
     """
 
     def read() -> Grammar:
@@ -99,12 +102,12 @@ OPTIONS: Final = (
 def structural_tag(
     style: str, tools: Iterable[Any] = (), *, profile: str = "model", **options: Any
 ) -> dict[str, Any]:
-    """Return a whole turn as the structural tag of a request to a server that has stackmask as its backend.
+    """Return a whole turn as a structural tag, for a request to a server with stackmask as its backend.
 
-    The arguments are those of ``grammar``, with a style by name; the answer is a JSON Schema or a dict of OpenAI. Its
-    JSON is sent as a grammar (``docs/serving/vllm.md``), since servers know the formats of structural tags. ``limits``
-    hold for this check alone: the server has its own.
-    Raises: as ``grammar``; ToolError for what JSON cannot say.
+    The arguments are those of ``grammar``, with a style by name; the answer is a JSON Schema or OpenAI's
+    dict. Its JSON is sent as a grammar (``docs/serving/vllm.md``), since servers check the formats of
+    structural tags themselves. ``limits`` apply only to this check: the server has its own.
+    Raises: as ``grammar``; ToolError for arguments that JSON cannot represent.
     """
     if not isinstance(style, str):
         raise ToolError("/style", f"a server knows styles by name, not {type(style).__name__}")
@@ -133,7 +136,9 @@ def structural_tag(
 
 
 def turn_of_tag(sent: Any, limits: Any = None) -> Grammar:
-    """Return the grammar of what ``structural_tag`` returns, or of another tag. Raises: StructuralTagError, as ``grammar``."""
+    """Return the grammar for the result of ``structural_tag``, or for another tag. Raises:
+    StructuralTagError, as ``grammar``.
+    """
     said = sent.get("format") if isinstance(sent, Mapping) else None
     if not isinstance(said, Mapping) or said.get("type") != TURN:
         return Grammar.from_structural_tag(sent, limits=limits)
@@ -158,7 +163,7 @@ MAX_CALLS: Final = 32  # of a turn in the model profile: a model that repeats it
 
 
 class Turn:
-    """What a turn may hold: read once, written out for each vocabulary."""
+    """The contents of a turn: read once, expanded for each vocabulary."""
 
     def __init__(
         self,
@@ -205,7 +210,7 @@ class Turn:
         self.answer = self._answer(response_format)
 
     def _note_narrowings(self) -> None:
-        """Let the report say what calls leave out, and what they allow beside the schemas."""
+        """Report what calls exclude, and what they allow beyond the schemas."""
         is_model, arguments = self.profile == "model", self.style.arguments
         for tool in self.allowed:
             place = ("", "tools"), self.names[tool.name]
@@ -230,7 +235,9 @@ class Turn:
             return format_rules(self._framed() if self.style.content[0] else self._marked(), special_names)
 
     def check(self) -> bool:
-        """Read the tools, and return whether nothing but their parameters could be wrong. Raises: ToolError, SchemaError."""
+        """Read the tools, and return whether only their parameters could be invalid. Raises: ToolError,
+        SchemaError.
+        """
         for tool in self.allowed:
             if not (tool.is_text and self.style.arguments == TEXT):
                 place = ("", "tools"), self.names[tool.name]
@@ -241,7 +248,7 @@ class Turn:
     # -- options -------------------------------------------------------------------------------------
 
     def _choice(self, choice: Any) -> tuple[str, list[Tool]]:
-        """Return "auto", "none", "required" or "one", and the tools that may be called."""
+        """Return "auto", "none", "required" or "one", and the callable tools."""
         if choice is None:
             choice = "auto"
         if isinstance(choice, str):
@@ -289,7 +296,7 @@ class Turn:
         raise ToolError(place, f"no tool `{name!s:.60}`; {advice(name, self.names)}")
 
     def _answer(self, wanted: Any) -> Format | None:
-        """Return the format of an answer in a schema; None where it is free text."""
+        """Return the format of an answer in a schema; None for free text."""
         if wanted is None or wanted == {"type": "text"}:
             return None
         if isinstance(wanted, Grammar):
@@ -328,7 +335,7 @@ class Turn:
         return found
 
     def _arguments(self, tool: Tool, markers: Markers) -> RuleSet:
-        """Return the rules of the arguments of a tool. Raises: SchemaError, with the place of the tool."""
+        """Return the rules of a tool's arguments. Raises: SchemaError, with the location of the tool."""
         return self._read(tool, markers)[0]
 
     def _read(self, tool: Tool, markers: Markers) -> tuple[RuleSet, Report]:
@@ -345,7 +352,9 @@ class Turn:
         return tag(begin, tags, end) if begin else tags
 
     def _between(self) -> Format:
-        """Return what stands between calls. In the model profile that may be a line break, in place of nothing and at the end."""
+        """Return the text between calls. In the model profile it may be a line break, instead of nothing and
+        at the end.
+        """
         between = self.style.between
         is_loose = self.profile == "model" and not (self.style.section[0] or self.style.ends_with_calls)
         if not is_loose or between.strip():
@@ -353,7 +362,7 @@ class Turn:
         return {"separators": list(dict.fromkeys((between, "\n"))), "trailing": "\n"}
 
     def _joined(self, **between: Any) -> Format:
-        """Return as many calls as there may be."""
+        """Return the allowed number of calls."""
         return {"type": "tags_joined", "tags": self._call_tags(), "max": self.most_calls, **between}
 
     @property
@@ -369,7 +378,7 @@ class Turn:
         return optional(block) if self._may_skip_thoughts else block
 
     def _marked(self) -> Format:
-        """Return a turn whose text stands without markers."""
+        """Return a turn whose text has no markers."""
         thoughts = self._thoughts()
         body = self._body()
         if thoughts is None:
@@ -407,11 +416,11 @@ class Turn:
         return {**found, "at_least_one": is_called, "stop_after_first": self.most_calls == 1}
 
     def _other_text(self, excludes: list[str]) -> Format:
-        """Return text that does not begin as calls do, where these are all of a turn."""
+        """Return text that does not begin like a call, for styles in which calls are the whole turn."""
         return _rules("text", partial(_text_rules, self.style.begin, tuple(excludes)))
 
     def _framed(self) -> Format:
-        """Return a turn in blocks, each between its markers."""
+        """Return a turn of blocks, each between markers."""
         style = self.style
         begin, ends = style.content
         spoken: Format = {"type": "any_text", "excludes": list(style.excludes)}
@@ -476,7 +485,9 @@ def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
 
 
 def _is_plain(begin: Any, end: Any) -> bool:
-    """Return whether a call has a name and no number, and its markers need no look: what else there may be is an error."""
+    """Return whether a call has a name and no number, and its markers need no check: everything else is an
+    error.
+    """
     return _is_text(begin) and _is_text(end) and NUMBER not in begin and begin.count(NAME) == 1
 
 
@@ -485,7 +496,7 @@ def _is_text(marker: Any) -> bool:
 
 
 def _parted(begin: str) -> tuple[str, str]:
-    """Return what is written before the name of a tool, and what comes after it."""
+    """Return the text before the name of a tool, and the text after it."""
     before, _, after = begin.partition(NAME)
     return before, after
 

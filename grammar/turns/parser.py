@@ -1,4 +1,4 @@
-"""Read a turn back: reasoning, content and calls, all at once or while the text arrives."""
+"""Parse a turn: reasoning, content and calls, all at once or while the text arrives."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ class Call(Generic[R]):
     """The style that it was read in."""
 
     def run(self) -> R:
-        """Call the function of the tool, with arguments of the types that it declares; return what it returns.
+        """Call the function of the tool with arguments of its declared types; return its result.
 
-        Raises: ToolError if the tool is no function, or it does not take the arguments; else what the function raises.
+        Raises: ToolError if the tool has no function, or the arguments do not match; otherwise the exceptions
+            of the function.
         """
         if self.tool is None:
             raise ToolError("", f"`{self.name}` is none of the tools that the parser was given")
@@ -80,7 +81,7 @@ class Call(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a turn as it arrives: more text of the reasoning or the content, or a whole call."""
+    """A piece of a turn as it arrives: more text of the reasoning or the content, or a complete call."""
 
     kind: Literal["reasoning", "content", "call"]
     """What this is a piece of."""
@@ -94,7 +95,7 @@ class Delta:
 
 @dataclass(slots=True)
 class ParsedTurn:
-    """A turn as it was read."""
+    """A parsed turn."""
 
     reasoning: str = ""
     """The text of the reasoning, without its markers; empty if there is none."""
@@ -106,10 +107,11 @@ class ParsedTurn:
     """The calls in order; empty if there are none."""
 
     def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
-        """Return the message of the assistant for the next request; ``Call.id`` is what results of calls name them by.
+        """Return the assistant's message for the next request; results refer to calls by ``Call.id``.
 
-        ``as_json``: as OpenAI's interface has it, with arguments as JSON text, and None for no content beside calls. False: with
-        arguments as values, and content that is always text. None: as the chat templates of the style take it.
+        ``as_json``: in OpenAI's format, with arguments as JSON text, and None for missing content. False:
+        with arguments as values, and content that is always text. None: as the chat templates of the style
+        expect.
         """
         if as_json is None:
             as_json = any(call.style is not None and call.style.json_messages for call in self.calls)
@@ -133,7 +135,9 @@ def _call_message(call: Call, as_json: bool) -> dict[str, Any]:
 
 
 class JsonEnd:
-    """Finds where a JSON object or array ends, while its text arrives. Cost: linear in the text, however it is cut."""
+    """Finds the end of a JSON object or array while its text arrives. Cost: linear in the text, regardless of
+    the pieces.
+    """
 
     def __init__(self) -> None:
         self._at = -1  # what comes next
@@ -141,7 +145,7 @@ class JsonEnd:
         self._in_string = False
 
     def closed(self, text: str, begin: int) -> int:
-        """Return the place after the last bracket of what begins here; -1 while it has not come."""
+        """Return the position after the last bracket of the value that begins here; -1 if it is incomplete."""
         if self._at < 0:
             self._at = begin
         while match := _SIGNS.search(text, self._at):
@@ -161,17 +165,17 @@ class JsonEnd:
         return -1
 
     def move(self, count: int) -> None:
-        """Go on in a text of which so many characters were dropped, as a negative number."""
+        """Continue in a text of which some characters were dropped, given as a negative number."""
         if self._at >= 0:
             self._at += count
 
 
 class TurnParser:
-    """Reads one turn of a style; ``feed`` it the text as it arrives, and ``close`` it at the end.
+    """Parses one turn of a style; ``feed`` it the text as it arrives, and ``close`` it at the end.
 
-    ``tools``: tell strings from other values, where a style does not mark them. ``opened``: the prompt has begun the
-    reasoning. Cost: linear in the text, but for arguments between markers that hold the end of their call: they are read anew
-    whenever it comes.
+    ``tools``: distinguish strings from other values, if a style does not mark them. ``opened``: the prompt
+    has begun the reasoning. Cost: linear in the text, except for arguments between markers that contain the
+    end marker of their call: they are parsed again at each of them.
     """
 
     style: ToolStyle
@@ -200,7 +204,7 @@ class TurnParser:
         self._new_id = _new_id()  # of the next call, if it has no other
 
     def feed(self, text: str) -> list[Delta]:
-        """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
+        """Return the new pieces after this text. Raises: TurnError if it is not a turn of the style."""
         if self._at > KEPT:
             self._dropped += self._at
             self._tried = max(0, self._tried - self._at)
@@ -211,7 +215,7 @@ class TurnParser:
         return self._read(False)
 
     def close(self) -> list[Delta]:
-        """Return what was held back, at the end of the text. Raises: TurnError if the turn is not at an end."""
+        """Return the held-back text, at the end of the text. Raises: TurnError if the turn is incomplete."""
         found = self._read(True)
         place = self._dropped + self._at
         rest = self._text[self._at :]
@@ -223,7 +227,7 @@ class TurnParser:
 
     @property
     def turn(self) -> ParsedTurn:
-        """What was read so far. Cost: linear in it."""
+        """The turn so far. Cost: linear in it."""
         said = {kind: "".join(pieces) for kind, pieces in self._said.items()}
         return ParsedTurn(said["reasoning"], said["content"], list(self._calls))
 
@@ -239,7 +243,7 @@ class TurnParser:
     # -- states --------------------------------------------------------------------------------------
 
     def _advance(self, found: list[Delta], final: bool) -> bool:
-        """Read on; return whether the state changed, so that more may be read."""
+        """Continue parsing; return whether the state changed, so that more may be parsed."""
         step: Callable[[list[Delta], bool], bool] = getattr(self, f"_{self._state}")
         return step(found, final)
 
@@ -249,7 +253,7 @@ class TurnParser:
         return True
 
     def _ahead(self, marker: str) -> str:
-        """Return as much of the text as a marker could take."""
+        """Return the part of the text that a marker could cover."""
         return self._text[self._at : self._at + len(marker)]
 
     @property
@@ -277,7 +281,7 @@ class TurnParser:
         )
 
     def _alone(self, found: list[Delta], final: bool) -> bool:
-        """Read a turn that is calls, if it begins so, or else text; blanks may come before calls."""
+        """Parse a turn that is only calls, if it begins so, or else text; blanks may precede calls."""
         text, begin = self._text, self.style.begin
         if not self._calls and not self._said["content"]:
             start = skip_blanks(text, self._at)
@@ -302,7 +306,7 @@ class TurnParser:
         found: list[Delta],
         final: bool,
     ) -> bool:
-        """Hand over text up to one of the ends; what may be the beginning of one is held back."""
+        """Emit text up to one of the ends; a possible beginning of an end is held back."""
         text = self._text
         places = [(place, end) for end in ends if (place := text.find(end, self._at)) >= 0]
         if places:
@@ -321,7 +325,7 @@ class TurnParser:
             self._said[kind].append(text)
 
     def _between(self, found: list[Delta], final: bool) -> bool:
-        """Find which block comes next; nothing but markers stands between blocks."""
+        """Determine the next block; only markers occur between blocks."""
         style = self.style
         text = self._text
         if self._at == len(text):
@@ -399,7 +403,7 @@ class TurnParser:
         return False
 
     def _read_text(self, name: str, at: int, end: str) -> tuple[dict[str, Any], int]:
-        """Return an argument that is text, up to the first end after which it is in the grammar of its tool."""
+        """Return a text argument, up to the first end after which it is in the grammar of its tool."""
         tool = self.tools.get(name)
         place = first = self._text.find(end, at)
         while place >= 0:
@@ -410,15 +414,16 @@ class TurnParser:
         raise TurnError(at, f"`{end}` is needed after an argument of `{name}`", first < 0)
 
     def _id(self, match: re.Match[str]) -> str:
-        """Return the id of a call that begins so."""
+        """Return the id of a call that begins like this."""
         form = self.style.call_id
         number = match["id"] if NUMBER in form else ""
         return form.replace(NAME, match["name"]).replace(NUMBER, number) or self._new_id
 
     def arguments_from(self, start: int) -> tuple[str, str, str] | None:
-        """Return the name and the id of the call that is being written, and its arguments as written, from a place on.
+        """Return the name, the id, and the written arguments of the current call, from an offset on.
 
-        None between calls, and while the name may still be longer. What may be the end of the call is not there yet.
+        None between calls, and while the name may still be incomplete. A possible end of the call is held
+        back.
         """
         if self._open is None:
             return None
@@ -432,7 +437,7 @@ class TurnParser:
         return name, call_id, text[at + start : stop].rstrip(_BLANKS) if stop > at + start else ""
 
     def _may_be_whole(self, at: int, end: str) -> bool:
-        """Return whether a call whose arguments begin at a place may have come to its end."""
+        """Return whether a call whose arguments begin at a position may be complete."""
         text = self._text
         if self.style.arguments == "json":
             stop = self._brackets.closed(text, at)
@@ -445,7 +450,7 @@ class TurnParser:
         return found
 
     def _after(self, found: list[Delta], final: bool) -> bool:
-        """Leave out what stands between two calls: it is no content. That may be a line break, or nothing."""
+        """Skip the text between two calls, which is not content: a line break, or nothing."""
         if self._free == "between":
             return self._go(self._free)
         between, begin = self.style.between, self.style.begin
@@ -468,11 +473,11 @@ def parse(
     opened: bool = False,
     check: bool = True,
 ) -> ParsedTurn:
-    """Return what a whole turn of a style says.
+    """Return the contents of a whole turn of a style.
 
-    ``tools``, ``opened``: as in ``TurnParser``. ``check``: calls are of tools that there are, with arguments that their
-    schemas allow; False reads any. Without tools there is nothing to check.
-    Raises: TurnError if the text is no such turn; SchemaError if what a tool has for a schema is none.
+    ``tools``, ``opened``: as in ``TurnParser``. ``check``: calls must be of existing tools, with arguments
+    that their schemas allow; False accepts any. Without tools there is nothing to check.
+    Raises: TurnError if the text is not such a turn; SchemaError if the parameters of a called tool are not a schema.
     """
     if not isinstance(text, str):
         raise ArgumentError(f"a turn is text, not {type(text).__name__}: decode the tokens first")
@@ -489,12 +494,12 @@ def parse(
 
 
 def _openings(style: ToolStyle) -> list[re.Pattern[str]]:
-    """Return what matches the beginning of a call, for each of its spellings."""
+    """Return a pattern for the beginning of a call, for each of its spellings."""
     return [marker_pattern(begin, _CALLED) for begin, _ in style.calls]
 
 
 def _may_open(style: ToolStyle, text: str, at: int) -> bool:
-    """Return whether more text may make a call of this."""
+    """Return whether more text may make this the beginning of a call."""
     return any(may_begin(begin, text, at, _CALLED) for begin, _ in style.calls)
 
 
@@ -507,7 +512,7 @@ def _held_back(text: str, marker: str, at: int) -> int:
 
 
 def _closed(text: str, at: int, end: str, style: str) -> int:
-    """Return where the end of a call stops: blanks may come before it. ``style``: of the arguments."""
+    """Return the position after the end of a call, which may follow blanks. ``style``: that of the arguments."""
     places = range(at, skip_blanks(text, at) + 1)
     for place in places:
         if text.startswith(end, place):
@@ -557,7 +562,7 @@ class CallStarted:
 @final
 @dataclass(frozen=True, slots=True)
 class ArgumentsDelta:
-    """More of the arguments of a call, as the model writes them."""
+    """More of the arguments of a call, as written by the model."""
 
     index: int
     """The number of the call in its turn, from 0."""
@@ -569,7 +574,7 @@ class ArgumentsDelta:
 @final
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """A call is whole, with its arguments as values."""
+    """A call is complete, with its arguments as values."""
 
     index: int
     """The number of the call in its turn, from 0."""
@@ -581,7 +586,7 @@ class CallFinished:
 @final
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The answer is whole; its value, where it has a type."""
+    """The answer is complete; its value, if it has a type."""
 
     value: Any
     """An object of the type, or plain Python values; None if the answer has no type."""
@@ -591,9 +596,10 @@ Event: TypeAlias = ReasoningDelta | TextDelta | CallStarted | ArgumentsDelta | C
 
 
 class EventReader:
-    """Reads one turn of a style as events; the arguments are those of ``TurnParser``.
+    """Parses one turn of a style as events; the arguments are those of ``TurnParser``.
 
-    The deltas of a kind, put together, are all of it: reasoning, text, the arguments of each call (``Call.written``).
+    The concatenated deltas of a kind are its complete text: reasoning, text, the arguments of each call
+    (``Call.written``).
     Cost: as ``TurnParser``.
     """
 
@@ -605,15 +611,15 @@ class EventReader:
 
     @property
     def turn(self) -> ParsedTurn:
-        """What was read so far."""
+        """The turn so far."""
         return self._parser.turn
 
     def feed(self, text: str) -> list[Event]:
-        """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
+        """Return the new pieces after this text. Raises: TurnError if it is not a turn of the style."""
         return self._events(self._parser.feed(text))
 
     def close(self) -> list[Event]:
-        """Return what was held back, at the end of the text. Raises: TurnError if the turn is not at an end."""
+        """Return the held-back text, at the end of the text. Raises: TurnError if the turn is incomplete."""
         return self._events(self._parser.close())
 
     def _events(self, deltas: list[Delta]) -> list[Event]:

@@ -1,4 +1,6 @@
-"""How models write a turn: one row for each style, from which both the grammar and the parser are made."""
+"""The notation of a turn: one row of data for each style, from which both the grammar and the parser are
+derived.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ PYTHON: Final = "python"  # arguments that are those of a call in Python
 class ToolStyle:
     """The markers of a turn.
 
-    Where all text stands between markers, ``content`` has what begins it and what ends it, ``glue`` is written between
+    If all text is between markers, ``content`` has its begin and end markers, ``glue`` is written between
     such blocks, and ``end`` after the last one.
     """
 
@@ -81,7 +83,7 @@ class ToolStyle:
 
     @property
     def begin(self) -> str:
-        """What leads from free text to calls."""
+        """The text that separates free text from calls."""
         return self.section[0] or self.trigger
 
 
@@ -208,7 +210,7 @@ _own: dict[str, ToolStyle] = {}
 
 
 def call_tag(spelling: tuple[str, str], name: str, digits: Format, content: Format) -> Format:
-    """Return the format of a call in one spelling. ``digits``: of its number, if it has one."""
+    """Return the format of a call in one spelling. ``digits``: those of its number, if it has one."""
     begin, number, after = spelling[0].partition(NUMBER)
     if number:
         content = sequence_of(digits, const(after.replace(NAME, name)), content)
@@ -216,19 +218,20 @@ def call_tag(spelling: tuple[str, str], name: str, digits: Format, content: Form
 
 
 def is_built_in(style: ToolStyle) -> bool:
-    """Return whether a style comes with the package, so that turns in it are known to be sound."""
+    """Return whether a style is built in, so that its turns are known to be unambiguous."""
     return id(style) in _BUILT_IN
 
 
 def style_names() -> list[str]:
-    """Return the names of all styles, one's own included."""
+    """Return the names of all styles, including registered ones."""
     return sorted({**STYLES, **_own})
 
 
 def style_of(style: Any) -> ToolStyle:
-    """Return a style by name (`gpt-oss` is `gpt_oss`), or that of a tokenizer, which its chat template tells.
+    """Return a style by name (`gpt-oss` is `gpt_oss`), or that of a tokenizer, detected from its chat
+    template.
 
-    Raises: ToolError if there is none of this name, or the template tells none.
+    Raises: ToolError for an unknown name, or if no style is detected.
     """
     if isinstance(style, ToolStyle):
         return style
@@ -259,9 +262,10 @@ def _style_of_tokenizer(tokenizer: Any) -> ToolStyle:
 
 
 def register(name: str, style: ToolStyle) -> None:
-    """Make a style of one's own known by name.
+    """Register a style by name.
 
-    Raises: ToolError if the name is taken, or the markers leave the parser no way to tell calls from text.
+    Raises: ToolError if the name is taken, or the parser could not distinguish calls from text by the
+        markers.
     """
     if not isinstance(name, str) or not name or name in STYLES or name in ALIASES:
         raise ToolError("/style", f"`{name!s:.60}` is a style of the package, or no name")
@@ -290,7 +294,7 @@ def register(name: str, style: ToolStyle) -> None:
 
 
 class Signs(NamedTuple):
-    """What the templates of a style hold, and what they do not hold."""
+    """Strings that a style's templates contain, and strings that they do not contain."""
 
     style: str
     markers: tuple[str, ...]
@@ -329,7 +333,7 @@ PREFERRED: Final = ("tool_use", "default")  # of templates with names
 
 
 def template_style(template: str) -> str | None:
-    """Return the name of the style that a chat template writes calls in, or None if it says nothing of one."""
+    """Return the name of the style in which a chat template writes calls, or None if it has none."""
     for signs in SIGNS:
         has_all = all(marker in template for marker in signs.markers)
         if has_all and not any(marker in template for marker in signs.others):
@@ -338,7 +342,7 @@ def template_style(template: str) -> str | None:
 
 
 def template_of(tokenizer: Any) -> str | None:
-    """Return the chat template of a tokenizer: of several the one for tools; None if there is none."""
+    """Return the chat template of a tokenizer: the one for tools if there are several; None if there is none."""
     found = getattr(tokenizer, "chat_template", None)
     if isinstance(found, Iterable) and not isinstance(found, str | Mapping):
         found = {item.get("name"): item.get("template") for item in found if isinstance(item, Mapping)}

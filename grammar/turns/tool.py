@@ -1,4 +1,4 @@
-"""Tools: a name and a schema of arguments, from the dicts of several interfaces and from Python functions."""
+"""Tools: a name and a schema of arguments, from the dicts of several APIs and from Python functions."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabu
 
 
 class Tool:
-    """A tool that a model may call. What was read of its schema is kept, so that later grammars cost less.
+    """A tool that a model may call. Its parsed schema is cached, so that later grammars cost less.
 
-    A field that is set is read anew. A dict of ``parameters`` that is changed in place is not: set it, or make another tool.
+    Setting a field clears the cache. Changing the dict ``parameters`` in place does not: set it again, or
+    create another tool.
     """
 
     name: str
@@ -121,13 +122,13 @@ class Tool:
         self._forget()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a field; what was read of the tool is read anew if it may say something else then, also of a copy."""
+        """Set a field; the cached data of the tool are dropped if they may depend on it, also for a copy."""
         object.__setattr__(self, name, value)
         if name in _DECIDING:
             self._forget()
 
     def _forget(self) -> None:
-        """Forget what was read of this tool; copies of it keep what they know."""
+        """Drop the cached data of this tool; copies keep theirs."""
         vars(self).update(_rules={}, _others={}, _closed=None, _reading=None, kept_calls={})
 
     @classmethod
@@ -175,9 +176,9 @@ class Tool:
     def from_function(cls, function: Callable[..., Any], *, grammar: Grammar | None = None) -> Tool:
         """Return the tool of a Python function: its name, its docstring, and a schema of its type hints.
 
-        ``grammar``: of the only argument, as for ``Tool``.
-        Raises: ToolError for parameters that no JSON can name, or not exactly one beside a grammar; SchemaError for
-            types without a schema.
+        ``grammar``: that of the only argument, as for ``Tool``.
+        Raises: ToolError for parameters that JSON cannot name, or if a grammar is given and there is not
+            exactly one; SchemaError for types without a schema.
         """
         parameters = _parameters_of(function)
         properties = parameters["properties"]
@@ -192,7 +193,7 @@ class Tool:
         return tool
 
     def with_strict(self, strict: bool) -> Tool:
-        """Return the same tool, whose arguments are in its schema or any object."""
+        """Return the same tool, whose arguments must match its schema or may be any object."""
         tool = self._others.get(strict)
         if tool is None:
             tool = copy(self)
@@ -201,19 +202,21 @@ class Tool:
         return tool
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the function of the tool with arguments from JSON, as values of its type hints; return what it returns.
+        """Call the function of the tool with JSON arguments, converted to its type hints; return its result.
 
-        Raises: ToolError if there is no function, or the arguments are not those that it takes; else what it raises.
+        Raises: ToolError if there is no function, or the arguments do not match; otherwise the exceptions of
+            the function.
         """
         if self.function is None:
             raise ToolError("", f"`{self.name}` has no function to run: it was given as a schema")
         return run_function(self.function, self.name, arguments)
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
-        """Return why the schema refuses arguments, with the first of them that is wrong; empty if it takes them.
+        """Return the reason why the schema refuses arguments, with the first invalid one; empty if it accepts
+        them.
 
-        What is not supported of a schema refuses nothing.
-        Raises: SchemaError if the parameters are no schema.
+        Unsupported parts of a schema refuse nothing.
+        Raises: SchemaError if the parameters are not a schema.
         Cost: compiling the schema once, then linear in the arguments.
         """
         refused = self.argument_schema.refusal(arguments)
@@ -224,15 +227,15 @@ class Tool:
 
     @property
     def argument_schema(self) -> ArgumentSchema:
-        """What reads and judges arguments. Raises: as ``schema``."""
+        """The reader and checker of arguments. Raises: as ``schema``."""
         if self._reading is None:
             self._reading = ArgumentSchema(self.schema)
         return self._reading
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the tool as OpenAI's interface has it, as chat templates want it.
+        """Return the tool in OpenAI's format, as chat templates expect it.
 
-        Raises: SchemaError if the parameters are no schema.
+        Raises: SchemaError if the parameters are not a schema.
         """
         parameters = (
             {**ANY_ARGUMENTS, "properties": {}} if self.parameters is None else load_schema(self.parameters)
@@ -242,9 +245,9 @@ class Tool:
 
     @property
     def schema(self) -> Any:
-        """The schema that is enforced. Where it says no type, it is of objects: arguments are nothing else.
+        """The enforced schema. If it has no type, it is one of objects, like all arguments.
 
-        Raises: SchemaError if it is none, or allows no object.
+        Raises: SchemaError if it is invalid, or allows no object.
         """
         if self.parameters is None or self.strict is False:
             return ANY_ARGUMENTS
@@ -263,7 +266,8 @@ class Tool:
     def rules(
         self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
     ) -> RuleSet:
-        """Return the rules of the arguments in a style. ``profile``: of JSON in them; ``blanks``: in exact JSON.
+        """Return the rules of the arguments in a style. ``profile``: that of JSON in them; ``blanks``: those
+        in exact JSON.
 
         Raises: as ``read``.
         """
@@ -272,7 +276,7 @@ class Tool:
     def read(
         self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
     ) -> tuple[RuleSet, Report]:
-        """Return the same rules, and what their report says of the schema.
+        """Return the same rules, and the notes on the schema.
 
         Raises: SchemaError and its subclasses, about the schema; ToolError for a tool that has no calls in the style.
         """
@@ -305,14 +309,16 @@ class Tool:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the model profile leaves out members that the schema allows, but does not declare."""
+        """Whether the model profile excludes members that the schema allows but does not declare."""
         try:
             return self._closed_schema() is not self.schema
         except StackmaskError:
             return False  # it is said when it is read
 
     def _closed_schema(self) -> Any:
-        """Return the schema without keys that types of the function ignore, or that OpenAI's ``strict`` does not have."""
+        """Return the schema without keys that the function's types ignore, or that OpenAI's ``strict``
+        forbids.
+        """
         if self.strict is False or (self.function is None and not self.strict):
             return self.schema
         if self._closed is None and self.function is not None:
@@ -328,7 +334,7 @@ class Tool:
 
 
 def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) -> dict[str, Any]:
-    """Return the schema of what a function takes. ``mark_objects``: as for ``type_schema``."""
+    """Return the schema of a function's parameters. ``mark_objects``: as for ``type_schema``."""
     properties: dict[str, Any] = {}
     required: list[str] = []
     definitions: dict[str, Any] = {}
@@ -362,7 +368,7 @@ def _of_text(name: str) -> dict[str, Any]:
 
 
 def named_error(error: StackmaskError, place: str, name: str) -> StackmaskError:
-    """Return an error about the schema of a tool, with the place of the tool in front."""
+    """Return an error about the schema of a tool, prefixed by the location of the tool."""
     error.args = (f"at {place}: the schema of `{name}`: {error}",)
     return error
 
@@ -375,11 +381,13 @@ KEYS: Final = ("type", "name", "description", "format")
 
 
 def custom_tool(source: Mapping[str, Any]) -> Tool:
-    """Return the tool of ``{"type": "custom", "name": …, "format": …}``, whose parts may stand in ``custom`` too.
+    """Return the tool of ``{"type": "custom", "name": …, "format": …}``, whose fields may also be in
+    ``custom``.
 
-    A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex" or "lark", "definition": …}``, or a Grammar. A
-    pattern is of ECMA-262, and the whole text matches it; those within Lark are of Rust's `regex`, as OpenAI has it.
-    Raises: ToolError for what is none of these, or has errors.
+    A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex" or "lark", "definition": …}``,
+    or a Grammar. A pattern is ECMA-262 and matches the whole text; those within Lark are of Rust's `regex`,
+    as in OpenAI's API.
+    Raises: ToolError for any other format, or one with errors.
     """
     inner, place = (source["custom"], "/custom") if "custom" in source else (source, "")
     if not isinstance(inner, Mapping) or "name" not in inner:
@@ -426,7 +434,7 @@ def _where(text: str, start: int, syntax: str) -> str:
 
 
 def _definition(form: Mapping[str, Any], place: str) -> tuple[str, str, str]:
-    """Return the syntax and the text of a grammar format, and the place of what holds them."""
+    """Return the syntax and the text of a grammar format, and the location of its parent."""
     inner = form
     if "grammar" in form:
         check_keys(form, ("type", "grammar"), place, "a grammar format")
@@ -443,7 +451,7 @@ def _definition(form: Mapping[str, Any], place: str) -> tuple[str, str, str]:
 
 
 def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what: str) -> None:
-    """Refuse keys that mean nothing. Raises: ToolError, with what there is."""
+    """Refuse unknown keys. Raises: ToolError, with the known ones."""
     for key in given:
         if key not in known:
             name = str(key)[:60]
@@ -463,7 +471,7 @@ def _of_input(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_function(function: Callable[..., Any], name: str, arguments: Mapping[str, Any]) -> Any:
-    """Return what the function returns for arguments from JSON; parameters with type hints get values of their types.
+    """Return the function's result for JSON arguments; parameters with type hints get values of their types.
 
     Raises: ToolError, with the parameter, for arguments that are missing, unknown or refused by their type.
     """
@@ -507,10 +515,10 @@ PLAIN_FORMAT: Final = 0  # of `marshal`: equal values give equal bytes, and no o
 
 
 class KnownTools:
-    """The tools met last, by what their dicts say. Safe to share between threads.
+    """The most recently used tools, by the contents of their dicts. Safe to share between threads.
 
-    A tool keeps what was read of it, so that a dict that comes again costs a look-up. It is made of a copy of the
-    dict, and so knows nothing of later changes.
+    A tool caches its parsed schema, so an equal dict costs a look-up. It is created from a copy of the dict,
+    and so ignores later changes.
     """
 
     def __init__(self) -> None:
@@ -519,7 +527,7 @@ class KnownTools:
         self._bytes = 0
 
     def of(self, source: dict[str, Any], make: Callable[[Any], Tool]) -> Tool:
-        """Return the tool of a dict; ``make`` reads one that did not come before. Raises: as that."""
+        """Return the tool for a dict; ``make`` reads a new one. Raises: the exceptions of ``make``."""
         longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
         # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
         if not is_plain_json(source, longest):
@@ -550,7 +558,7 @@ KNOWN_TOOLS: Final = KnownTools()
 
 
 def read_tools(sources: Iterable[Any]) -> list[Tool]:
-    """Return tools from what ``Tool.of`` reads. Raises: ToolError, for names that come twice too."""
+    """Return tools from anything that ``Tool.of`` reads. Raises: ToolError, also for duplicate names."""
     if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
         raise ToolError("/tools", f"a list of tools is needed, not {type(sources).__name__}")
     found: list[Tool] = []

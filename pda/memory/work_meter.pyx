@@ -155,7 +155,7 @@ cdef class WorkMeter:
         raise BudgetError("max_memory", self.account.memory, MEMORY_TEXT)
 
     cdef int check(self) except FAILED nogil:
-        """Settle what was done, and look whether the call may go on."""
+        """Account for the work done, and check whether the call may continue."""
         cdef int64_t used = self.granted - self.credit
         cdef double now
         self.done += used

@@ -1,1 +1,1 @@
-"""Say what the syntax of one flavour (ECMAScript, Python, Rust) means; the reader of ``pattern`` asks."""
+"""The semantics of one flavour's syntax (ECMAScript, Python, Rust), for the reader in ``pattern``."""

@@ -36,10 +36,10 @@ DOUBLED: Final = frozenset(c + c for c in "&!#$%*+,.:;<=>?@^`~")
 
 
 class BracketReader:
-    """Reads ``[…]``, with classes inside where there are operators between them, each operand a union.
+    """Reads ``[…]`` with nested classes if there are operators between them, each operand a union.
 
-    ``lead``: a `]` in first place stands for itself. ``set_in_range``: a hyphen beside a set stands for itself.
-    ``rust``: POSIX classes, hyphens in first place stand for themselves, blanks do not count when spaced out.
+    ``lead``: a leading `]` is literal. ``set_in_range``: a hyphen next to a set is literal. ``rust``: POSIX
+    classes, a leading hyphen is literal, blanks are ignored in verbose mode.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BracketReader:
         return self.nested(start, 1)
 
     def skip(self, position: int) -> int:
-        """Return the offset after blanks and comments that do not count."""
+        """Return the offset after ignored blanks and comments."""
         if not (self.rust and self.flags & 8):
             return position
         text, end = self.reader.text, self.reader.end
@@ -135,7 +135,7 @@ class BracketReader:
         return (classes.complement(ranges, self.universe) if negated else ranges), position
 
     def check_operand(self, operator: str, items: int, ranged: bool, start: int, position: int) -> None:
-        """Report an operand that ECMA does not take: more or less than one character, set or class."""
+        """Report an operand that ECMA does not allow: anything but one character, set or class."""
         if operator and not self.rust and (items != 1 or ranged):
             self.reader.problems.add(
                 "G007",
@@ -209,7 +209,7 @@ class BracketReader:
         return fold(ranges, self.reader.flavour.folding(self.flags)) if self.flags & 1 and ranges else ranges
 
     def combine(self, left: Ranges | None, operator: str) -> Ranges:
-        """Apply a set operation to what is before it and the operand that was read."""
+        """Apply a set operation to the previous operand and the one that was read."""
         right = self.folded(charclass.normalize(self.members))
         if self.known:
             right = charclass.normalize([*right, *self.known])

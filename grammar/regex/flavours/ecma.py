@@ -1,8 +1,8 @@
-"""ECMA-262 patterns, as browsers take them: the `u` grammar where it is valid, and Annex B where only that is.
+"""ECMA-262 patterns as in browsers: the `u` grammar where it is valid, and Annex B otherwise.
 
-Without the flag `u` or `v` what both grammars read alike means the same, `\\p{…}` and `\\u{…}` mean what they
-mean with `u` (JSON Schema's suite asks for it), and identity escapes and lone brackets are taken as Annex B
-takes them. With the flag, the grammar is the strict one. Matching is by code points, never by UTF-16 units.
+Without the flag `u` or `v`, `\\p{…}` and `\\u{…}` have the meaning of `u` (as JSON Schema's suite requires),
+and identity escapes and lone brackets that of Annex B. With the flag, the grammar is the strict one. Matching
+is by code points, never by UTF-16 units.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ class EcmaFlavour(Flavour):
         return "", ""
 
     def group_help(self, start: int) -> str:
-        """Return what to do about a group that Python has and this flavour has not; empty if Python has it neither."""
+        """Return advice on a group that Python supports and this flavour does not; empty if Python does not
+        either.
+        """
         if self.reader.text.startswith("?P", start + 1):
             return 'this is a group of Python: pass flavor="python"'
         flags = _PYTHON_FLAGS.match(self.reader.text, start + 1)
@@ -127,7 +129,7 @@ class EcmaFlavour(Flavour):
         return super().special_group(frame, node, outer)
 
     def reference(self, letter: str, start: int) -> bool:
-        """Refuse `\\1` and `\\k<name>` where there is such a group; without one they need not be references."""
+        """Refuse `\\1` and `\\k<name>` if there is such a group; otherwise they need not be references."""
         reader, text = self.reader, self.reader.text
         if letter and letter in "123456789":
             after = start + 2
@@ -188,7 +190,7 @@ class EcmaFlavour(Flavour):
         return self.identity(start, "is no escape with the flag u")
 
     def strings(self, start: int, flags: int) -> tuple[Ranges, int]:
-        r"""Read `\q{a|b}`; only single characters are members of a class here."""
+        r"""Read `\q{a|b}`; only single characters are supported as members of a class."""
         close = self.reader.text.find("}", start)
         close = close if close >= 0 else self.reader.end
         words = self.reader.text[start + 3 : close].split("|")

@@ -1,7 +1,8 @@
 """The inside of ``/…/`` in the EBNF dialect: it always matches a whole text.
 
-Classes, groups, alternation, dot, escapes and quantifiers; a lazy quantifier means the same strings as a greedy one. What a
-regular language without context cannot say (anchors, look-around, back-references) is refused by name.
+Classes, groups, alternation, dot, escapes and quantifiers; a lazy quantifier has the same strings as a greedy
+one. Constructs that are not regular without context (anchors, look-around, back-references) are refused by
+name.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class InlineFlavour(Flavour):
 
 
 def character(code: int, ignore_case: bool, span: Span | None) -> Expr:
-    """Return the expression of one character, in both cases if asked."""
+    """Return the expression of one character, in both cases if requested."""
     if ignore_case:
         ranges = charclass.fold_case([(code, code)])
         if ranges != ((code, code),):
@@ -141,8 +142,8 @@ def character(code: int, ignore_case: bool, span: Span | None) -> Expr:
 def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector) -> Expr:
     """Return the expression of the regex between two offsets of ``text``.
 
-    ``flags``: letters of i (ignore case), s (`.` matches line breaks too), x (blanks and `#` comments do not
-    count), u (no effect). Problems go to the collector; the expression is then a best guess.
+    ``flags``: letters of i (ignore case), s (`.` matches line breaks too), x (blanks and `#` comments are
+    ignored), u (no effect). Problems go to the collector; the expression is then a best guess.
     """
     reader = Reader(text[start:end], sum(FLAGS.get(flag, 0) for flag in set(flags)), False, InlineFlavour)
     tree = reader.read()
@@ -155,7 +156,7 @@ def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector
 
 
 def at_place(expr: Expr, place: Span) -> Expr:
-    """Return an expression with a place."""
+    """Return an expression with a source position."""
     match expr:
         case Literal(data):
             return Literal(data, place)

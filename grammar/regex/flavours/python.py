@@ -36,13 +36,13 @@ _DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 
 @cache
 def unicode_word() -> Ranges:
-    r"""Return what `\w` matches in text: letters, everything numeric, and the underscore."""
+    r"""Return the characters that `\w` matches in text: letters, everything numeric, and the underscore."""
     return charclass.normalize((*category("L"), *category("N"), (0x5F, 0x5F)))
 
 
 @cache
 def unicode_space() -> Ranges:
-    r"""Return what `\s` matches in text: white space, and the four separators of ASCII."""
+    r"""Return the characters that `\s` matches in text: white space, and the four ASCII separators."""
     spaces = (0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
     return charclass.normalize([(9, 13), (28, 32), (0x2000, 0x200A), *((c, c) for c in spaces)])
 
@@ -237,14 +237,13 @@ MAX_OPTIONS: Final = 50  # alternatives, of which each repeats those before it
 
 
 class NotAtomic(Exception):
-    """A node whose order of tries cannot be written as lookaheads."""
+    """The matching order of a node cannot be expressed by lookaheads."""
 
 
 def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int, as_bytes: bool) -> tuple[Node, bool]:
-    """Return the node without giving back, and whether assertions were needed.
+    """Return the node without backtracking, and whether assertions were needed.
 
-    ``lazy``: the repetitions that try few rounds first, by identity. What always takes the same number of characters can
-    end in one place only.
+    ``lazy``: the lazy repetitions, by identity. A node of fixed length can end only in one place.
     Raises: NotAtomic.
     """
 

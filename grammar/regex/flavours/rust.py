@@ -1,7 +1,7 @@
 """Patterns of the Rust crate ``regex``: no look-around, classes with set operations, `(?-u)` for bytes.
 
-A pattern of text is what ``regex::Regex`` takes: parts with `(?-u)` must not match pieces of characters. A
-pattern of bytes is what ``regex::bytes::Regex`` takes.
+A text pattern is one for ``regex::Regex``: parts with `(?-u)` must not match parts of characters. A bytes
+pattern is one for ``regex::bytes::Regex``.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _CR_LINE_END: Final[Pairs] = (
 
 
 def _of_bytes(side: Side) -> Side:
-    """Return a side that asks about ASCII; bytes that are no character are as good as other characters."""
+    """Return an ASCII-only side; bytes that are not characters count as other characters."""
     ranges, edge = side
     beyond = ranges[-1][1] == ir.MAX_CODE_POINT and side != ANYTHING
     return (with_invalid(ranges), edge) if beyond else side
@@ -70,7 +70,7 @@ def _of_bytes(side: Side) -> Side:
 
 @cache
 def unicode_word() -> Ranges:
-    r"""Return what `\w` matches in Unicode mode (UTS 18, annex C)."""
+    r"""Return the characters that `\w` matches in Unicode mode (UTS 18, annex C)."""
     return charclass.normalize(
         (
             *table_set("bin", "Alphabetic"),
@@ -266,7 +266,7 @@ class RustFlavour(Flavour):
 def rust_reader(text: str, flags: int, as_bytes: bool) -> Reader:
     """Return a reader of a pattern of Rust's ``regex``.
 
-    Characters stay characters, also in a pattern of bytes; only what (?-u) says is about bytes.
+    Characters stay characters even in a bytes pattern; only parts with (?-u) are about bytes.
     """
     if as_bytes:
         text = text.encode("latin-1").decode("utf-8", "replace")

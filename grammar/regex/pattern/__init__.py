@@ -1,1 +1,1 @@
-"""Read a pattern of any flavour into a syntax tree; hold the tree and the interface of flavours."""
+"""Read a pattern of any flavour into a syntax tree; define the tree and the interface of flavours."""

@@ -1,7 +1,8 @@
-"""What the flavours share: groups, alternation, sequences and quantifiers, in one pass with an explicit stack.
+"""The reader shared by the flavours: groups, alternation, sequences and quantifiers, in one pass with an
+explicit stack.
 
-The reader asks its flavour what the escapes, classes, dots, anchors and kinds of groups mean. Problems are
-collected, and reading continues after them, so that all are reported at once.
+The flavour defines escapes, classes, dots, anchors and kinds of groups. Problems are collected, and reading
+continues after them, so that all are reported at once.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PLAIN_SPACED: Final = re.compile(r"[^\\\[\](){}.*+?|^$\s#]+")
 
 @lru_cache(classes.MAX_CACHED)
 def variants(char: str, folding: str) -> Ranges | None:
-    """Return the characters that equal this one without case; None if it stands alone."""
+    """Return the case-insensitive equals of a character; None if there are no others."""
     code = ord(char)
     ranges = folded(((code, code),), folding)
     return None if ranges == ((code, code),) else ranges
@@ -54,7 +55,7 @@ _CLASSES: Final[dict[object, tuple[Ranges, int]]] = {}  # that were read, with t
 
 
 class Frame:
-    """An open group: its finished alternatives, the sequence being read, the flags in force."""
+    """An open group: its finished alternatives, the current sequence, the flags in force."""
 
     __slots__ = ("alternatives", "flags", "item_start", "items", "kind", "start")
 
@@ -66,7 +67,7 @@ class Frame:
 
 
 class Flavour(ABC):
-    """What the escapes, classes, dots, anchors and kinds of groups of one flavour mean, for one reader."""
+    """One flavour's escapes, classes, dots, anchors and kinds of groups, for one reader."""
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
@@ -99,15 +100,15 @@ class Flavour(ABC):
 
     @abstractmethod
     def read_escape(self, letter: str, start: int, flags: int, in_class: bool) -> tuple[int | Ranges, int]:
-        """Read an escape of none of the usual letters; return its code point or set, and the offset after it."""
+        """Read an escape other than the common ones; return its code point or set, and the offset after it."""
 
     @abstractmethod
     def dot(self, flags: int) -> Ranges:
-        """Return what `.` matches."""
+        """Return the expression for `.`."""
 
     @abstractmethod
     def anchor(self, char: str, flags: int) -> Node:
-        """Return what `^` or `$` asks for."""
+        """Return the assertion for `^` or `$`."""
 
     @abstractmethod
     def folding(self, flags: int) -> str:
@@ -115,10 +116,10 @@ class Flavour(ABC):
 
     @abstractmethod
     def named_set(self, letter: str, flags: int) -> Ranges:
-        r"""Return what `\d`, `\w` or `\s` matches."""
+        r"""Return the set for `\d`, `\w` or `\s`."""
 
     def universe(self, flags: int) -> Ranges:
-        """Return the characters that a negated class chooses from."""
+        """Return the characters that a negated class is relative to."""
         return classes.BYTES if self.reader.as_bytes else charclass.ANY
 
     def escape(self, frame: Frame) -> None:
@@ -140,7 +141,7 @@ class Flavour(ABC):
         reader.assertion(frame, Edge(pairs, start, f"the {what} `\\{letter}`"), start)
 
     def boundary(self, letter: str, flags: int) -> Pairs:
-        """Return what a word boundary asks for, and go on after more that belongs to it."""
+        """Return the assertion for a word boundary, and skip the rest of its syntax."""
         word = self.named_set("w", flags)
         other = classes.complement(word, self.universe(flags))
         return word_boundary(word, other) if letter == "b" else not_word_boundary(word, other)
@@ -150,7 +151,7 @@ class Flavour(ABC):
         return False
 
     def add(self, frame: Frame, value: int | Ranges, start: int) -> None:
-        """Add what an escape stands for."""
+        """Add the node for an escape."""
         if isinstance(value, tuple):
             self.set(frame, value, start)
         elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
@@ -207,11 +208,11 @@ class Flavour(ABC):
         reader.push(Frame(start, flags, kind))
 
     def name_group(self, name: re.Match[str]) -> None:
-        """Take the name of a group."""
+        """Record the name of a group."""
         self.reader.name_group(name)
 
     def changed(self, flags: int, on: str, off: str) -> int:
-        """Return flags with some letters on and some off; letters that are no flags are left out."""
+        """Return flags with some letters switched on and some off; invalid letters are ignored."""
         for letter in on:
             flags |= self.flags.get(letter, 0)
         for letter in off:
@@ -219,23 +220,23 @@ class Flavour(ABC):
         return flags
 
     def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
-        """Return what is wrong with a group of flags, and what is expected; empty if nothing is."""
+        """Return the problem of a group of flags, and the expected form; empty if there is none."""
         return "", ""
 
     def set_flags(self, frame: Frame, flags: int) -> None:
-        """Let flags hold from here on."""
+        """Set flags from here on."""
         frame.flags, frame.item_start = flags, -1
 
     def other_group(self, frame: Frame, start: int) -> str:
-        """Read the beginning of a group of another kind, or a "whole" one; return nothing if there is none."""
+        """Read the beginning of another kind of group, or a whole one; return None if there is none."""
         return ""
 
     def group_help(self, start: int) -> str:
-        """Return what to do about an unknown kind of group."""
+        """Return advice on an unknown kind of group."""
         return ""
 
     def not_quantifier(self, frame: Frame) -> None:
-        """Read a brace that begins no quantifier."""
+        """Read a brace that is not a quantifier."""
         start = self.reader.position
         self.reader.position += 1
         if not self.needs_braces:
@@ -251,21 +252,21 @@ class Flavour(ABC):
         )
 
     def stray_bracket(self, frame: Frame, char: str) -> None:
-        """Read a closing bracket or brace that closes nothing."""
+        """Read an unmatched closing bracket or brace."""
         self.reader.literal(frame, char, self.reader.position)
         self.reader.position += 1
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
-        """Return what a braced quantifier means."""
+        """Return the bounds of a braced quantifier."""
         return read_bounds(match[1], match[2], match[3])
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
-        """Return what a group that is more than parentheses means."""
+        """Return the node for a group that is more than parentheses."""
         self.reader.asserted += 1
         return Look(node, "<" not in frame.kind, "!" in frame.kind, frame.start)
 
     def make_atomic(self, node: Node, start: int) -> Node:
-        """Return what a node matches that gives nothing back; asked only where repetitions may be possessive."""
+        """Return a node without backtracking; only called if repetitions may be possessive."""
         return node
 
     def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
@@ -293,7 +294,7 @@ class Reader:
         self.flavour = flavour(self)
 
     def name_group(self, name: re.Match[str]) -> None:
-        """Take the name of a group, and go after it; a name is given once, or once in every alternative."""
+        """Read the name of a group; a name may be used once, or once in each alternative."""
         place = {frame: len(frame.alternatives) for frame in self.stack}
         before = self.names.setdefault(name[1], [])
         for other in before:
@@ -306,7 +307,7 @@ class Reader:
         self.position = name.end()
 
     def read(self) -> Node:
-        """Return the tree of the pattern; a best guess where there are problems."""
+        """Return the tree of the pattern; a best guess if there are problems."""
         text, end = self.text, self.end
         stack, flavour = self.stack, self.flavour
         spend(2 * end)
@@ -362,7 +363,7 @@ class Reader:
         return self.finish(stack[0])
 
     def run(self, frame: Frame, plain: str) -> None:
-        """Add a run of characters that stand for themselves; only the last one can be quantified."""
+        """Add a run of literal characters; only the last one can be quantified."""
         start = self.position
         self.position = start + len(plain)
         folding = self.flavour.folding(frame.flags) if frame.flags & I else ""
@@ -394,7 +395,7 @@ class Reader:
         return byte_class(classes.intersect(ranges, classes.BYTES)) if self.as_bytes else char_class(ranges)
 
     def text_of(self, characters: str) -> ir.Expr:
-        """Return the expression of characters that stand for themselves."""
+        """Return the expression of literal characters."""
         try:
             return ir.Literal(characters.encode("latin-1" if self.as_bytes else "utf-8"))
         except UnicodeEncodeError:
@@ -407,7 +408,7 @@ class Reader:
         frame.item_start = start if self.flavour.quantifies_anchors else -1
 
     def bracket(self, frame: Frame) -> None:
-        """Read a class, or find it among those read before."""
+        """Read a class, or reuse an equal one read before."""
         text, start, flags = self.text, self.position, frame.flags
         flavour = self.flavour
         match = flavour.class_end.match(text, start)
@@ -467,7 +468,7 @@ class Reader:
         return options[0] if len(options) == 1 else node_choice(options)
 
     def end_alternative(self, frame: Frame) -> None:
-        """Finish the sequence being read; neighbouring characters become one literal."""
+        """Finish the current sequence; adjacent characters become one literal."""
         merged: list[Node] = []
         plain = ""
         for item in frame.items:
@@ -541,12 +542,14 @@ class Reader:
         )
 
     def refuse(self, what: str, start: int, end: int, help: str = "") -> None:
-        """Report a construct that no finite automaton, or not this flavour, can do."""
+        """Report a construct that no finite automaton, or not this flavour, supports."""
         self.problems.add("G009", f"{what} is not supported{self.flavour.where}", start, end, help=help)
         self.position = end
 
     def hexadecimal(self, start: int, first: int, digits: int) -> tuple[int, int]:
-        """Read exactly so many hexadecimal digits at ``first``; -1 after reporting that they are missing."""
+        """Read exactly the given number of hexadecimal digits at ``first``; return -1 after reporting missing
+        ones.
+        """
         value = self.text[first : first + digits]
         if len(value) == digits and HEX.issuperset(value):
             return int(value, 16), first + digits
@@ -560,7 +563,7 @@ class Reader:
         return -1, first
 
     def braced_hexadecimal(self, start: int, brace: int) -> tuple[int, int]:
-        """Read ``{H…}`` at ``brace``; -1 after reporting what is wrong with it."""
+        """Read ``{H…}`` at ``brace``; return -1 after reporting a problem."""
         close = self.text.find("}", brace)
         value = self.text[brace + 1 : close] if close >= 0 else ""
         if not value or not HEX.issuperset(value):
@@ -584,7 +587,7 @@ _SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, Non
 
 
 def read_bounds(low: str, comma: str, high: str) -> tuple[int, int | None]:
-    """Return what the numbers of ``{m}``, ``{m,}``, ``{,n}`` or ``{m,n}`` mean."""
+    """Return the bounds of ``{m}``, ``{m,}``, ``{,n}`` or ``{m,n}``."""
     least = read_number(low) if low else 0  # mutant: least-bound
     if not comma:
         return least, least
@@ -592,7 +595,7 @@ def read_bounds(low: str, comma: str, high: str) -> tuple[int, int | None]:
 
 
 def check_bounds(low: int, high: int | None, start: int, end: int, problems: Collector) -> bool:
-    """Report a repetition whose bounds are reversed or too large, and return whether it is one."""
+    """Report a repetition whose bounds are reversed or too large, and return whether it is valid."""
     if max(low, high or 0) > MAX_COUNT:
         problems.add("G005", f"a repetition count is at most {MAX_COUNT:,}", start, end, label="too large")
     elif high is not None and high < low:

@@ -1,7 +1,8 @@
-"""What the readers of the flavours make: expressions, in which assertions may stand as items of width zero.
+"""The result of the readers: expressions in which assertions may occur as zero-width items.
 
-An assertion is no expression of ``ir``; ``assertions.py`` compiles it away. A *side* says which character may
-stand on one side of a place: the ranges of code points, and whether the edge of the text will do.
+An assertion is not an expression of ``ir``; ``assertions.py`` compiles it away. A *side* describes the
+character allowed on one side of a position: the ranges of code points, and whether the edge of the text is
+allowed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ NEWLINE: Final[Ranges] = ((0x0A, 0x0A),)
 
 @ir.immutable
 class Edge:
-    """An assertion about the two characters around a place: one of the pairs (left, right) holds."""
+    """An assertion about the two characters around a position: one of the pairs (left, right) holds."""
 
     pairs: Pairs
     offset: int = field(default=0, compare=False)
@@ -51,7 +52,7 @@ Node: TypeAlias = "ir.Expr | Edge | Look"
 
 
 class TooEntangled(Exception):
-    """Assertions that do not come apart; ``node`` is one of them."""
+    """The assertions cannot be split; ``node`` is one of them."""
 
     def __init__(self, node: Edge | Look | None = None) -> None:
         super().__init__()
@@ -65,12 +66,12 @@ LINE_END: Final[Pairs] = ((ANYTHING, (NEWLINE, True)),)
 
 
 def word_boundary(word: Ranges, other: Ranges) -> Pairs:
-    """Return the pairs of a place with a word character on exactly one side."""
+    """Return the pairs for a position with a word character on exactly one side."""
     return (((word, False), (other, True)), ((other, True), (word, False)))
 
 
 def not_word_boundary(word: Ranges, other: Ranges) -> Pairs:
-    """Return the pairs of a place with word characters on both sides or on none."""
+    """Return the pairs for a position with word characters on both sides or on none."""
     return (((word, False), (word, False)), ((other, True), (other, True)))
 
 
@@ -78,7 +79,7 @@ def not_word_boundary(word: Ranges, other: Ranges) -> Pairs:
 
 
 def node_sequence(items: Iterable[Node]) -> ir.Expr:
-    """Return one node after the other."""
+    """Return the concatenation of the nodes."""
     return ir.Sequence(tuple(items))  # type: ignore[arg-type]
 
 
@@ -88,13 +89,13 @@ def node_choice(items: Iterable[Node]) -> ir.Expr:
 
 
 def node_repeat(item: Node, low: int, high: int | None) -> ir.Repeat:
-    """Return a node so many times."""
+    """Return a repeated node."""
     return ir.Repeat(item, low, high)  # type: ignore[arg-type]
 
 
 # recursion is as deep as groups are nested, which the reader limits
 def takes_nothing(node: Node) -> bool:
-    """Return whether the node is made of assertions, so that it never takes a character."""
+    """Return whether the node consists of assertions, so that it never reads a character."""
     match node:
         case Edge() | Look():
             return True
@@ -123,7 +124,7 @@ def node_children(node: Node) -> tuple[Node, ...]:
 
 
 def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
-    """Return the node with its direct subexpressions changed; the same object where none is."""
+    """Return the node with its direct subexpressions replaced; the same object if none changes."""
     children = node_children(node)
     parts = [change(child) for child in children]
     if all(a is b for a, b in zip(parts, children, strict=True)):
@@ -137,7 +138,7 @@ def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:
-    """Yield the node and all below it."""
+    """Yield the node and all its descendants."""
     stack = [node]
     while stack:
         current = stack.pop()
@@ -146,7 +147,7 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr | None:
-    """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
+    """Return the whole-text matches in the usual case, anchors only at the ends; None otherwise."""
     items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
     first = isinstance(items[0], Edge) and items[0].pairs == START
     last = isinstance(items[-1], Edge) and items[-1].pairs == END

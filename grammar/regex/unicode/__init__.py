@@ -1,1 +1,1 @@
-"""Provide Unicode data for regexes: properties, case folding, and operations on sets of characters."""
+"""Unicode data for regexes: properties, case folding, and operations on sets of characters."""

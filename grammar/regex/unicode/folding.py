@@ -1,4 +1,4 @@
-"""Which characters are equal without case, in each of the ways that the flavours define it."""
+"""Case-insensitive equality of characters, in each way that the flavours define it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _SPECIAL: Final[dict[str, tuple[tuple[int, ...], ...]]] = {
 
 
 def fold(ranges: Ranges, folding: str) -> Ranges:
-    """Return the ranges with everything that equals one of their characters without case.
+    """Return the ranges with all case-insensitive equals of their characters.
 
-    Cost: ASCII is quick; other ranges go through all characters that have case, about 1 ms.
+    Cost: ASCII is fast; other ranges go through all characters with case, about 1 ms.
     """
     spend(2 + len(ranges) if not ranges or ranges[-1][1] < 0x80 else 2 + min(_members(ranges), 1000))
     return folded(ranges, folding)
@@ -38,7 +38,7 @@ def fold(ranges: Ranges, folding: str) -> Ranges:
 
 @lru_cache(4096)
 def folded(ranges: Ranges, folding: str) -> Ranges:
-    """Return what ``fold`` does, and charge nobody for it."""
+    """Return the result of ``fold`` without charging its work to the request."""
     if ranges == charclass.ANY:
         return ranges
     if folding == DIALECT:
@@ -72,7 +72,7 @@ def _members(ranges: Ranges) -> int:
 
 @cache
 def _upper_classes() -> dict[int, tuple[int, ...]]:
-    """Map each character to all those with the same upper case, as ECMA-262's Canonicalize has it."""
+    """Map each character to all those with the same upper case, as in ECMA-262's Canonicalize."""
     groups: dict[str, list[int]] = {}
     for code in folding_classes():
         char = chr(code)

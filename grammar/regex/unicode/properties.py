@@ -1,6 +1,6 @@
-r"""What `\p{…}` names: general categories, scripts and properties, from a table made once.
+r"""The names in `\p{…}`: general categories, scripts and properties, from a precomputed table.
 
-The Unicode version is that of the table, whatever Python runs. The table is unpacked with the first property.
+The Unicode version is that of the table, regardless of Python's. The table is unpacked at the first use.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _OF_STRINGS: Final = re.compile(
 
 
 class UnknownProperty(Exception):
-    """A name that `\\p{…}` does not know; ``help`` names a similar one."""
+    """The name in `\\p{…}` is unknown; ``help`` suggests a similar one."""
 
     def __init__(self, message: str, help: str = "") -> None:
         super().__init__(message)
@@ -65,7 +65,7 @@ class UnknownProperty(Exception):
 
 @cache
 def _table() -> tuple[bytes, dict[str, dict[str, tuple[int, int]]], dict[str, dict[str, str]]]:
-    """Return the unpacked data; per kind the place of each set; per kind the exact names to the set's name.
+    """Return the unpacked data; by kind the position of each set; by kind the set's name for each exact name.
 
     Cost: about 2 ms, once.
     """
@@ -111,7 +111,7 @@ def table_set(kind: str, name: str) -> Ranges:
 
 @cache
 def folding_classes() -> dict[int, tuple[int, ...]]:
-    """Map each character to all those that simple case folding makes equal to it, itself included."""
+    """Map each character to all those that are equal under simple case folding, including itself."""
     values = _numbers("fold", "simple")
     result: dict[int, tuple[int, ...]] = {}
     at = 0
@@ -130,14 +130,14 @@ def folding_classes() -> dict[int, tuple[int, ...]]:
 
 @cache
 def category(short: str) -> Ranges:
-    """Return the characters of a general category, or of a group of them such as L, by short name."""
+    """Return the characters of a general category, or of a group such as L, by short name."""
     names = _GROUPS.get(short) or [name for name in _table()[1]["gc"] if name.startswith(short)]
     return charclass.normalize(r for name in names for r in table_set("gc", name))
 
 
 @cache
 def script(name: str, extended: bool) -> Ranges:
-    """Return the characters of a script by its full name; with those that it shares with others."""
+    """Return the characters of a script by its full name, including shared ones."""
     kind = "scx" if extended and name in _table()[1]["scx"] else "sc"
     return table_set(kind, name)
 
@@ -155,7 +155,7 @@ def _special(name: str) -> Ranges | None:
 
 @cache
 def ecma_property(written: str) -> Ranges:
-    r"""Return what ECMA's `\p{written}` means; names are exact there.
+    r"""Return the characters of ECMA's `\p{written}`; names are exact there.
 
     Raises: UnknownProperty.
     """
@@ -196,7 +196,7 @@ def _loose(name: str) -> str:
 
 @cache
 def _loose_names() -> dict[str, dict[str, str]]:
-    """Map per kind the loose names to the exact ones."""
+    """Map by kind the loose names to the exact ones."""
     result = {
         kind: {_loose(s): exact for s, exact in spelled.items()} for kind, spelled in _table()[2].items()
     }
@@ -211,7 +211,7 @@ def _loose_names() -> dict[str, dict[str, str]]:
 
 @cache
 def rust_property(written: str) -> Ranges:
-    r"""Return what Rust's `\p{written}` means; names are loose there, and scripts need no prefix.
+    r"""Return the characters of Rust's `\p{written}`; names are loose there, and scripts need no prefix.
 
     Raises: UnknownProperty.
     """

@@ -1,4 +1,4 @@
-"""Say which SQL functions exist with how many arguments, and write calls and blanks as expressions.
+"""The SQL functions and their numbers of arguments; calls and blanks as expressions.
 
-Knows nothing of the names in scope.
+Independent of the names in scope.
 """

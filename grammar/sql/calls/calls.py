@@ -1,6 +1,7 @@
-"""Which functions a query may call: the lists of each dialect, and what the caller names.
+"""The functions that a query may call: the lists of each dialect, and the caller's own.
 
-The lists (``…_functions.json``) are made of the databases' own catalogues by ``lab/benchmarks/sql_catalogue.py``.
+The lists (``…_functions.json``) are generated from the databases' own catalogues by
+``lab/benchmarks/sql_catalogue.py``.
 """
 
 from __future__ import annotations
@@ -38,14 +39,16 @@ FOLDER: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Arity:
-    """How many arguments: one of ``counts`` (sorted), or more than the last of them if ``open``."""
+    """The allowed numbers of arguments: one of ``counts`` (sorted), or more than the last of them if
+    ``open``.
+    """
 
     counts: tuple[int, ...]
     open: bool = False
 
     @classmethod
     def read(cls, text: str) -> Arity:
-        """Read ``1``, ``2,3`` or ``2+``."""
+        """Parse ``1``, ``2,3`` or ``2+``."""
         return cls(tuple(map(int, text.removesuffix("+").split(","))), text.endswith("+"))
 
 
@@ -54,9 +57,10 @@ Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Names by kind and arity, as pairs, so that what is made of them can be remembered; ``unlisted`` are names that the dialect's list does not have: any arguments.
+    """Names by kind and arity, as pairs, so that results can be cached; ``unlisted`` are names outside the
+    dialect's list, with any arguments.
 
-    ``types``: names of types, where the dialect has a list of them; a type's name calls its input function.
+    ``types``: names of types, if the dialect has a list of them; a type's name calls its input function.
     """
 
     groups: tuple[tuple[str, Arity, tuple[str, ...]], ...]
@@ -70,7 +74,7 @@ class Functions:
 
 @cache
 def safe_functions(dialect: str) -> Functions:
-    """Return the functions of a dialect that only compute."""
+    """Return the pure functions of a dialect."""
     document = json.loads((FOLDER / f"{dialect}_functions.json").read_text("utf-8"))
     return Functions(
         tuple(
@@ -83,9 +87,9 @@ def safe_functions(dialect: str) -> Functions:
 
 
 def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[str] | None) -> Functions:
-    """Return the functions that a caller lists, with the arities of those that the dialect's list has.
+    """Return the functions that a caller lists, with their arities in the dialect's list.
 
-    Raises: SQLError if a name is none, or is ``forbidden``.
+    Raises: SQLError if a name is invalid, or ``forbidden``.
     """
     if isinstance(names, str | bytes):
         raise SQLError(f'functions: {names!r:.60} is neither None, "any" nor a list of names')
@@ -110,7 +114,7 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
 
 
 def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:
-    """Return the Python pattern of a regular expression of the grammar; for rules that list words."""
+    """Return the Python pattern of a regular expression in the grammar; for rules that list words."""
 
     def spelled(expr: Expr) -> str:
         match expr:
@@ -141,7 +145,7 @@ WORD_END: Final = NotFollowedBy(sum(1 << byte for byte in _ID_BYTES))
 
 
 def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
-    """Return what ``call`` and ``table_call`` of a dialect mean if only these functions may be called."""
+    """Return the rules ``call`` and ``table_call`` of a dialect for these functions."""
     argument = "argument" if dialect == "postgres" else "expr"
     scalar = _each(functions.of("scalar"), lambda arity: seq(arguments(arity, argument), sign(")")))
     unlisted = seq(words(functions.unlisted), sign("("), _any_arguments(dialect), sign(")"))
@@ -212,7 +216,7 @@ def _any_arguments(dialect: str) -> Expr:
 
 
 def arguments(arity: Arity, item: str) -> Expr:
-    """Return so many items with commas between them."""
+    """Return a number of items separated by commas."""
     ways: list[Expr] = [EPSILON] if 0 in arity.counts else []
     for low, high in _runs(arity):
         ways.append(
@@ -222,7 +226,7 @@ def arguments(arity: Arity, item: str) -> Expr:
 
 
 def _runs(arity: Arity) -> list[tuple[int, int | None]]:
-    """Return the counts from 1 on as ranges without gaps; the last one has no end if more may come."""
+    """Return the counts from 1 on as ranges without gaps; the last one is open if more are allowed."""
     counts = [count for count in arity.counts if count]
     if not counts:
         return [(1, None)] if arity.open else []
@@ -236,13 +240,13 @@ def _each(groups: Groups, rest: Callable[[Arity], Expr]) -> list[Expr]:
 
 
 def words(names: tuple[str, ...]) -> Expr:
-    """Return any of the names, in capitals or not, and what may stand behind it."""
+    """Return any of the names, case-insensitively, and the blanks after it."""
     return seq(Choice(tuple(map(caseless, names))), WORD_END, SKIP)
 
 
 @lru_cache(maxsize=65536)
 def caseless(text: str) -> Expr:
-    """Return the text, its ASCII letters in capitals or not."""
+    """Return the text with its ASCII letters case-insensitive."""
     parts: list[Expr] = []
     plain = ""
     for char in text:
@@ -260,7 +264,7 @@ def caseless(text: str) -> Expr:
 
 
 def sign(text: str) -> Expr:
-    """Return a sign and what may stand behind it."""
+    """Return a punctuation character and the blanks after it."""
     return seq(Literal(text.encode()), SKIP)
 
 
@@ -304,7 +308,7 @@ def _digit(low: int, high: int) -> Expr:
 
 
 def without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
-    """Leave out the rules that no function is left for, and the alternatives that use them."""
+    """Remove the rules without any function left, and the alternatives that use them."""
     empty = {name for name, body in bodies.items() if body == NOTHING}
     if not empty:
         return bodies
@@ -326,10 +330,10 @@ CHOICES: Final = {
 
 
 class QuerySpelling(NamedTuple):
-    """How queries are spelled; ``profile`` gives what the others leave open.
+    """The spelling of queries; ``profile`` provides the defaults.
 
-    ``keywords``: "upper" for capitals alone. ``blanks``: "single" for one space at most. ``double_quotes``: over a schema of
-    SQLite, what "…" may be.
+    ``keywords``: "upper" for capitals only. ``blanks``: "single" for at most one space. ``double_quotes``:
+    the meaning of "…" over a SQLite schema.
     """
 
     profile: OneOf["exact", "model"] = "exact"
@@ -339,7 +343,7 @@ class QuerySpelling(NamedTuple):
     double_quotes: OneOf["names", "strings"] = "names"
 
     def checked(self, dialect: str) -> QuerySpelling:
-        """Return it with what the profile gives. Raises: SQLError for what means nothing."""
+        """Return it with the profile's defaults. Raises: SQLError for invalid values."""
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
             if value not in allowed and not (value is None and name in ("blanks", "keywords")):
@@ -353,7 +357,7 @@ class QuerySpelling(NamedTuple):
         return self._replace(blanks=blanks, keywords=self.keywords or ("upper" if model else "any"))
 
     def respell(self, bodies: Mapping[str, Expr], module: str) -> dict[str, Expr]:
-        """Return the rules with keywords and blanks as they are to be; those of blanks stand in ``module``."""
+        """Return the rules with this spelling of keywords and blanks; those of blanks are in ``module``."""
         result = dict(bodies)
         if self.blanks == "single":
             # in PostgreSQL blanks also stand in the gap between the parts of a string
@@ -368,7 +372,7 @@ class QuerySpelling(NamedTuple):
 
 
 def _is_keyword(body: Expr) -> bool:
-    """Return whether a rule is words alone, or letters of one."""
+    """Return whether a rule consists of words, or letters of one."""
     match body:
         case Sequence(items) | Choice(items):
             return all(map(_is_keyword, items))

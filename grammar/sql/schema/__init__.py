@@ -1,4 +1,4 @@
-"""Read the tables and columns of a database from DDL, a SQLite file or a server, and say what is wrong with arguments.
+"""Read the tables and columns of a database from DDL, a SQLite file or a server, and check arguments.
 
-Knows nothing of queries.
+Independent of queries.
 """

@@ -1,4 +1,4 @@
-"""Read tables from the statements that make them: SQLite's are run in memory, PostgreSQL's are parsed."""
+"""Read tables from CREATE statements: SQLite's are run in memory, PostgreSQL's are parsed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _UNKNOWN_CHAR: Final = 'unrecognized token: "'
 
 
 def read_ddl(text: str, dialect: str) -> Schema:
-    """Return the tables that the statements of a text make, in the dialect given by name.
+    """Return the tables that the statements of a text create, in the dialect given by name.
 
-    Raises: SQLError with line, column and an excerpt where a statement cannot be read.
+    Raises: SQLError with line, column and an excerpt if a statement cannot be read.
     """
     if len(text) > MAX_DDL:
         raise SQLError(f"the DDL has {len(text):,} characters; at most {MAX_DDL:,} are read")
@@ -46,7 +46,7 @@ def read_ddl(text: str, dialect: str) -> Schema:
 
 
 def _read_sqlite(text: str) -> Schema:
-    """Run the statements in a database in memory that can reach nothing else, and look at it."""
+    """Run the statements in an isolated in-memory database, and inspect it."""
     deadline = time.monotonic() + MAX_SECONDS
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.set_authorizer(_allow)
@@ -62,7 +62,7 @@ def _read_sqlite(text: str) -> Schema:
 
 
 def _allow(action: int, first: str | None, *_: str | None) -> int:
-    """Keep statements inside of the database in memory. Settings of a dump (PRAGMA) are passed over."""
+    """Restrict statements to the in-memory database. Settings of a dump (PRAGMA) are ignored."""
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_IGNORE
     if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
@@ -71,7 +71,9 @@ def _allow(action: int, first: str | None, *_: str | None) -> int:
 
 
 def split_statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (offset, statement) as SQLite's shell splits: at a `;` that ends a statement, triggers included."""
+    """Yield (offset, statement) as SQLite's shell splits them: at a `;` that ends a statement, including
+    triggers.
+    """
     start = scanned = 0
     at = text.find(";")
     while at >= 0 and scanned < MAX_SCANNED:
@@ -90,7 +92,7 @@ def _stripped(start: int, statement: str) -> tuple[int, str]:
 
 
 def _plain(message: str) -> str:
-    """Say what SQLite says in words that fit a text of statements."""
+    """Return SQLite's message in words that fit a text of statements."""
     if _UNFINISHED in message:
         return "the statement is not finished"
     if message == "interrupted":
@@ -101,10 +103,10 @@ def _plain(message: str) -> str:
 
 
 def _locate(statement: str, message: str) -> tuple[int, int]:
-    """Return where in a statement SQLite's error lies, and how long it is; (0, 1) if it does not say.
+    """Return the position of SQLite's error in a statement, and its length; (0, 1) if unknown.
 
-    SQLite names the word it stumbled over, not its place. It reads from left to right, so the place is the first
-    one where the text up to and including the word gives the same error.
+    SQLite names the offending word, not its position. It reads from left to right, so the position is the
+    first one where the text up to and including the word gives the same error.
     """
     if _UNFINISHED in message:
         return len(statement.rstrip()), 1

@@ -1,4 +1,4 @@
-"""Read PostgreSQL's CREATE statements. The parser is sqlglot's, what they mean for tables is here."""
+"""Read PostgreSQL's CREATE statements. sqlglot parses them; their effect on tables is computed here."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ _PLACE = re.compile(r"from (?:line )?(\d+):(\d+)")
 
 
 def read_postgres(text: str) -> Schema:
-    """Return the tables that statements make. Those about rows, indexes, rights and the like are passed over.
+    """Return the tables that statements create. Statements about rows, indexes, rights and the like are
+    ignored.
 
-    Raises: SQLError with the place: the text is no SQL, a statement about tables is not understood, a table is
-    not there; also without sqlglot, which the extra ``sql`` brings.
+    Raises: SQLError with the position: the text is not SQL, a statement about tables is unsupported, a table
+        does not exist; also without sqlglot, which the extra ``sql`` installs.
     """
     try:
         import sqlglot
@@ -104,7 +105,7 @@ class _Reader:
         self.place = (0, 1)  # of the statement being read: offset and length of its first word
 
     def read(self, tokens: list[Token]) -> None:
-        """Apply one statement; one that is about no table changes nothing."""
+        """Apply one statement; one that is not about a table changes nothing."""
         self.place = (tokens[0].start, len(tokens[0].text))
         words = [token.text.upper() for token in tokens]
         verb = words[0]
@@ -135,7 +136,7 @@ class _Reader:
 
     @staticmethod
     def changes_names(words: list[str]) -> bool:
-        """Say whether an ALTER TABLE adds, drops or renames something that queries can name."""
+        """Return whether an ALTER TABLE adds, drops or renames something that queries can name."""
         depth = 0
         for word, follower in zip(words, [*words[1:], ""], strict=True):
             depth += (word == "(") - (word == ")")
@@ -148,7 +149,7 @@ class _Reader:
         return False
 
     def parse(self, tokens: list[Token]) -> Any:
-        """Parse a statement. Raises: SQLError with the place."""
+        """Parse a statement. Raises: SQLError with the position."""
         import sqlglot
         from sqlglot import exp
         from sqlglot.errors import ParseError, TokenError
@@ -187,7 +188,7 @@ class _Reader:
         return (_name(table.args["db"]) if table.args.get("db") else self.path[0], _name(table.this))
 
     def find(self, table: exp.Table) -> Key:
-        """Return the key of a table that is there. Raises: SQLError."""
+        """Return the key of an existing table. Raises: SQLError."""
         schemas = [_name(table.args["db"])] if table.args.get("db") else [TEMPORARY, *self.path]
         for schema in schemas:
             if (schema, _name(table.this)) in self.tables:
@@ -231,7 +232,7 @@ class _Reader:
         self.tables[key] = Table(key[1], tuple(columns.values()), key[0], is_view, implicit)
 
     def define(self, definition: Any, columns: dict[str, Column], *, inherited: bool) -> None:
-        """Take up one entry of the parentheses of CREATE TABLE; a constraint adds nothing."""
+        """Process one entry in the parentheses of CREATE TABLE; a constraint adds nothing."""
         from sqlglot import exp
 
         if isinstance(definition, exp.LikeProperty):
@@ -248,7 +249,7 @@ class _Reader:
             raise self.error("this definition of a column is not understood")
 
     def columns_of(self, query: exp.Query, view: str) -> list[str]:
-        """Return the names of a query's columns. Raises: SQLError where PostgreSQL would make one up."""
+        """Return the names of a query's columns. Raises: SQLError if PostgreSQL would generate one."""
         from sqlglot import exp
         from sqlglot.errors import SqlglotError
         from sqlglot.optimizer.qualify import qualify
@@ -341,7 +342,7 @@ class _Reader:
 
 
 def _name(identifier: Any) -> str:
-    """Return a name as the server keeps it: folded to lower case unless it stands in quotes, and cut."""
+    """Return a name as the server stores it: folded to lower case unless quoted, and truncated."""
     name = str(identifier.name)
     if not identifier.args.get("quoted"):
         name = "".join(c.lower() if c.isascii() else c for c in name)

@@ -1,4 +1,4 @@
-"""What can be wrong with the arguments of ``Grammar.from_sql``."""
+"""Errors in the arguments of ``Grammar.from_sql``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, lin
 
 
 class SQLError(StackmaskError):
-    """An argument that no grammar of SQL can be made of; the text says which one, and what would do."""
+    """An argument is unsuitable for a SQL grammar; the message names it and the valid alternatives."""
 
 
 # -- Errors about DDL: each shows the line, the column and an excerpt of the statements. -----------------
 
 
 def ddl_error(text: str, start: int, length: int, message: str) -> SQLError:
-    """Return an error that shows the place: line, column and a caret."""
+    """Return an error that shows the position: line, column and a caret."""
     line, column = line_and_column(text, start)
     diagnostic = Diagnostic("", message, Span(start, start + max(1, length)))
     excerpt = render_one(diagnostic, [SourceText("DDL", text)]).partition("\n")[2]

@@ -73,10 +73,10 @@ def sqlite_path(url: str) -> Path:
 
 
 def make_engine(url: str | URL, **options: Any) -> Engine:
-    """Make an engine that keeps no connections; ``options`` go to the driver.
+    """Create an engine without a connection pool; ``options`` go to the driver.
 
-    Raises: SQLError: the URL is none, its scheme is unknown, or what it needs is not installed. No message shows
-    a password.
+    Raises: SQLError: the URL is invalid, its scheme is unknown, or its driver is not installed. No message
+        shows a password.
     """
     with _alchemy():
         import sqlalchemy
@@ -100,7 +100,9 @@ def make_engine(url: str | URL, **options: Any) -> Engine:
 
 
 def _try_engine(url: URL, options: dict[str, Any]) -> Engine | str:
-    """Return an engine, or why there is none. A text rather than an error: one would keep what the driver said."""
+    """Return an engine, or the reason why there is none. A string rather than an error, which would keep the
+    driver's message.
+    """
     import sqlalchemy
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError
     from sqlalchemy.pool import NullPool
@@ -121,9 +123,9 @@ def _try_engine(url: URL, options: dict[str, Any]) -> Engine | str:
 
 @contextlib.contextmanager
 def connected(source: object, **options: Any) -> Iterator[Connection]:
-    """Connect to what a source names. A Connection is used as it is, and left open.
+    """Connect to a source. A Connection is used directly, and left open.
 
-    Raises: SQLError if the database cannot be reached or refuses, in its own words.
+    Raises: SQLError with the database's message if it cannot be reached or refuses.
     """
     with _alchemy():
         import sqlalchemy
@@ -147,7 +149,7 @@ def connected(source: object, **options: Any) -> Iterator[Connection]:
 
 
 def read_connection(connection: Connection) -> Schema:
-    """Return the tables that a connection of SQLAlchemy sees. Raises: SQLError."""
+    """Return the tables visible to a SQLAlchemy connection. Raises: SQLError."""
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
@@ -223,7 +225,7 @@ def _alchemy() -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what a driver says, in one line: without SQLAlchemy's frame, hints and repetitions."""
+    """Return a driver's message in one line: without SQLAlchemy's frame, hints and repetitions."""
     text = str(getattr(error, "orig", None) or error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:  # psycopg tries several addresses, and says so in a line of its own

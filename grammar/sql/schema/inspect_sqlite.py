@@ -1,4 +1,4 @@
-"""Read the tables of a SQLite database, as SQLite itself sees them."""
+"""Read the tables of a SQLite database, as SQLite itself reports them."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def read_file(path: Path) -> Schema:
 
 
 def read_connection(connection: sqlite3.Connection) -> Schema:
-    """Return the tables and views that a connection sees, in attached databases too.
+    """Return the tables and views visible to a connection, including attached databases.
 
-    Left out are SQLite's own tables, the shadow tables of virtual ones, and what SQLite cannot use itself: views of
-    tables that are gone, virtual tables whose module is missing.
+    Left out are SQLite's own tables, the shadow tables of virtual ones, and those that SQLite itself cannot
+    use: views of deleted tables, virtual tables whose module is missing.
 
     Raises: SQLError if the catalogue cannot be read, or SQLite is older than 3.37.
     """
@@ -95,7 +95,7 @@ def read_connection(connection: sqlite3.Connection) -> Schema:
 def _in_order(
     cursor: sqlite3.Cursor, found: list[tuple[str, str, str, int]]
 ) -> list[tuple[str, str, str, int]]:
-    """Sort tables by when they were made: what a model is shown first is what their author wrote first."""
+    """Sort tables by creation: a model sees first the tables that their author wrote first."""
     places: dict[tuple[str, str], int] = {}
     for database in dict.fromkeys(row[0] for row in found):
         master = "sqlite_temp_master" if database == "temp" else f"{quoted(database)}.sqlite_master"
@@ -127,5 +127,5 @@ def _read_table(
 
 
 def quoted(name: str) -> str:
-    """Return a name in double quotes, as both dialects write it."""
+    """Return a name in double quotes, as in both dialects."""
     return '"' + name.replace('"', '""') + '"'

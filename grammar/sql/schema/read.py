@@ -1,4 +1,4 @@
-"""Read a schema from whatever source describes it: the reader that the source needs is chosen here."""
+"""Read a schema from any source, with the suitable reader."""
 
 from __future__ import annotations
 
@@ -34,15 +34,14 @@ Source: TypeAlias = (
 def read_schema(source: Source, dialect: str) -> Schema:
     """Read the tables and columns of a database, of a description, or of the statements that make it.
 
-    ``source`` is one of
-        a Schema, which is checked;
-        a dict {table: [columns]} or {table: {column: type}}, where (schema, table) may stand for a table;
-        a SQLite file (a Path, or a text that is no URL and no SQL) or an open sqlite3 connection;
-        a database's URL (text with ``://``), or an Engine, Connection or URL of SQLAlchemy;
-        text with CREATE statements, in the dialect.
+    ``source`` is one of a Schema, which is checked; a dict {table: [columns]} or {table: {column: type}},
+        where a table may be (schema, table); a SQLite file (a Path, or a string that is neither a URL nor
+        SQL) or an open sqlite3 connection; a database's URL (text with ``://``), or an Engine, Connection or
+        URL of SQLAlchemy; text with CREATE statements, in the dialect.
 
-    Raises: SQLError: the source cannot be read or is for another dialect, it has no tables, or a name cannot be.
-    Cost: one query per table for SQLite, one query for PostgreSQL; nothing but the catalogue is read.
+    Raises: SQLError: the source cannot be read or is for another dialect, it has no tables, or a name is
+        impossible.
+    Cost: one query per table for SQLite, one query for PostgreSQL; only the catalogue is read.
     """
     wanted = dialect_name(dialect)
     schema = _read(source, wanted)
@@ -55,7 +54,7 @@ def read_schema(source: Source, dialect: str) -> Schema:
 
 
 def _count(schema: Schema) -> None:
-    """Count what reading the names takes. Raises: BudgetError if they are more than an input may hold."""
+    """Count the work of reading the names. Raises: BudgetError if they exceed the input limit."""
     size = 0
     for table in schema.tables:
         size += len(table.name) + sum(4 + len(column.name) for column in table.columns)
@@ -72,12 +71,14 @@ def dialect_name(dialect: str) -> str:
 
 
 def is_url(source: object) -> bool:
-    """Say whether a source is the URL of a database."""
+    """Return whether a source is the URL of a database."""
     return isinstance(source, str) and _URL.match(source) is not None
 
 
 def is_ddl(source: str) -> bool:
-    """Say whether a text is SQL rather than a file name: it begins with a statement, or has several lines."""
+    """Return whether a string is SQL rather than a file name: it begins with a statement, or has several
+    lines.
+    """
     return _STATEMENT.match(source) is not None or "\n" in source or source.rstrip().endswith(";")
 
 

@@ -1,4 +1,4 @@
-"""Tables and columns: what a schema is, and what no database of a dialect holds."""
+"""Tables and columns: the representation of a schema, and checks of names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLD: Final = {ord(upper): ord(upper.lower()) for upper in ascii_uppercase}
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. ``type`` is as the database spells it, and may be empty."""
+    """A column. ``type`` is spelled as in the database, and may be empty."""
 
     name: str
     type: str = ""
@@ -26,9 +26,10 @@ class Column:
 class Table:
     """A table or view and its columns, in the order of ``*``.
 
-    ``implicit``: names that can be used but are not in ``*``: ``rowid`` and hidden columns in SQLite, ``ctid`` and
-    the like in PostgreSQL. ``schema`` is None where the source has no schemas. ``key``: the columns of the primary key, as
-    far as a PostgreSQL server was asked; behind GROUP BY of these all columns of the table may be used.
+    ``implicit``: names that can be used but are not in ``*``: ``rowid`` and hidden columns in SQLite,
+    ``ctid`` and the like in PostgreSQL. ``schema`` is None if the source has no schemas. ``key``: the columns
+    of the primary key, if read from a PostgreSQL server; after GROUP BY of these all columns of the table may
+    be used.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The tables of a database. ``default_schemas``: where names without a schema are looked up, the first first."""
+    """The tables of a database. ``default_schemas``: the search path for names without a schema."""
 
     dialect: str | None
     tables: tuple[Table, ...]
@@ -49,7 +50,7 @@ class Schema:
 
 
 def schema_from_names(names: Mapping[Any, Iterable[str] | Mapping[str, str]], dialect: str) -> Schema:
-    """Make a schema of {table: [columns]} or {table: {column: type}}; a table may be (schema, table).
+    """Create a schema from {table: [columns]} or {table: {column: type}}; a table may be (schema, table).
 
     Raises: SQLError.
     """
@@ -72,9 +73,9 @@ def schema_from_names(names: Mapping[Any, Iterable[str] | Mapping[str, str]], di
 
 
 def check_schema(schema: Schema) -> None:
-    """Refuse what no database of the dialect holds: names that are no text, or that stand twice.
+    """Refuse names that are impossible in the dialect: those that are not text, or duplicates.
 
-    Raises: SQLError. SQLite tells names apart without regard to the case of ASCII letters, PostgreSQL as they are.
+    Raises: SQLError. SQLite compares names without regard to the case of ASCII letters, PostgreSQL exactly.
     """
     if not schema.tables:
         raise SQLError("schema: there are no tables")
@@ -107,7 +108,7 @@ def check_schema(schema: Schema) -> None:
 
 
 def fold(name: str) -> str:
-    """Return the name as names are compared: without regard to the case of ASCII letters."""
+    """Return the name for comparison: without regard to the case of ASCII letters."""
     return name.translate(_FOLD)
 
 

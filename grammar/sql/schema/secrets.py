@@ -1,4 +1,4 @@
-"""Passwords in the names of databases: where one may be, and messages that do not show it."""
+"""Passwords in the names of databases: their possible positions, and messages that do not show them."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _PLAIN_NAME: Final = re.compile(r"[\w.\-]*")
 
 
 def possible_secrets(source: str) -> list[str]:
-    """Return what may be a password in a URL, in a string of ``key=value``, or in something that was meant as one.
+    """Return all possible passwords in a URL, in a string of ``key=value``, or in an attempt at one.
 
-    Each as it is written, and decoded. The longest come first.
+    Each as written, and decoded. The longest come first.
     """
     found: set[str] = set()
     for text in (source, unquote(source), unquote_plus(source)):
@@ -51,7 +51,7 @@ def possible_secrets(source: str) -> list[str]:
 
 
 def _secret_values(text: str) -> Iterator[str]:
-    """Yield what stands behind keys that have names of secrets."""
+    """Yield the values of keys with names of secrets."""
     place = 0
     while (key := _KEY.search(text, place)) is not None:
         place = key.end()
@@ -62,7 +62,7 @@ def _secret_values(text: str) -> Iterator[str]:
 
 
 def with_spellings(secrets: Iterable[str]) -> list[str]:
-    """Return secrets in all ways that a message may spell them, the longest first."""
+    """Return secrets in all spellings that a message may use, longest first."""
     found: set[str] = set()
     for secret in secrets:
         for text in (secret, unquote(secret), unquote_plus(secret)):
@@ -73,14 +73,14 @@ def with_spellings(secrets: Iterable[str]) -> list[str]:
 
 
 def hide(text: str, secrets: Sequence[str]) -> str:
-    """Return a message with stars in place of secrets."""
+    """Return a message with secrets replaced by stars."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
 
 
 def shown_file(path: object) -> str:
-    """Return the name of a file as messages show it: not at all, if it may be a URL or settings with a password."""
+    """Return the name of a file for messages: hidden if it may be a URL or settings with a password."""
     text = str(path)
     if possible_secrets(text) or -1 < text.find(":") < text.rfind("@") or re.search(r"\w\s*=", text):
         return "(the name is not shown, since it may hold a password; a URL begins with its scheme, as postgresql://)"
@@ -88,7 +88,7 @@ def shown_file(path: object) -> str:
 
 
 def shown_url(url: URL) -> str:
-    """Return the plain parts of a parsed URL: those that can hold nothing but names."""
+    """Return the plain parts of a parsed URL, which can only contain names."""
     host, database = url.host or "", url.database or ""
     if not _is_plain(url):
         return f"{url.drivername}://…"
@@ -102,20 +102,20 @@ def _is_plain(url: URL) -> bool:
 
 
 def driver_words(said: str, url: URL) -> str:
-    """Return what a driver said of a URL, without secrets; nothing of it where they could stand anywhere in the URL."""
+    """Return a driver's message about a URL, without secrets; empty if secrets could be anywhere in the URL."""
     if _may_be_cut(url) or (not _is_plain(url) and not url.drivername.startswith("sqlite")):
         return "the driver refuses it, in words that could show parts of this unusual URL; check its host, database and options"
     return hide(said, url_secrets(url))
 
 
 def _may_be_cut(url: URL) -> bool:
-    """Say whether the query names a secret beside names nobody knows: parts of one with a bare & in it look so."""
+    """Return whether the query has a secret next to unknown names, as when a password contains a bare &."""
     names = set(url.query)
     return len(names) > 1 and any(map(_SECRET_KEY.search, names)) and not names <= _KNOWN_OPTIONS
 
 
 def url_secrets(url: URL) -> list[str]:
-    """Return the secrets of a parsed URL: its password, and what its query holds under such names."""
+    """Return the secrets of a parsed URL: its password, and the values of such names in its query."""
     found = [] if url.password is None else [str(url.password)]
     query: Mapping[str, Any] = url.query
     for key, value in query.items():
@@ -125,9 +125,9 @@ def url_secrets(url: URL) -> list[str]:
 
 
 def check_unambiguous(source: str, url: URL) -> None:
-    """Refuse a URL in which a part of the password may be taken for something else, and be shown or sent.
+    """Refuse a URL in which a part of the password may be read as something else, and be shown or sent.
 
-    Raises: SQLError, which shows nothing of it.
+    Raises: SQLError, which shows no part of it.
     """
     scheme, _, after = source.partition("://")
     stray = "@" in f"{url.host or ''}{url.database or ''}"

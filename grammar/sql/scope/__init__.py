@@ -1,1 +1,1 @@
-"""Attach to the rules of a dialect which names mean something at each place of a query."""
+"""Attach the names in scope to the rules of a dialect at each position of a query."""

@@ -1,7 +1,7 @@
-"""What an action of a place is, and how it is entered for the rules that it belongs to.
+"""Actions of positions in a query, and their registration for rules.
 
-An action maps the state and the text that was read to the state after it, or to None where the text may not end
-like this. It then can always go on another way: an expression with an operator, a name with a letter.
+An action maps the state and the captured text to the state after it, or to None if the text may not end
+there. There is then always another continuation: for an expression an operator, for a name a letter.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def _beginnings(names: frozenset[str]) -> frozenset[str]:
 
 
 def tells_names_apart(names: Callable[[Any], frozenset[str] | None]) -> Callable[[Action], Action]:
-    """Mark an action to which all names are one that ``names`` of the query does not hold; none are if it is None."""
+    """Mark an action for which all names outside of the query's ``names`` are equivalent; if that is None,
+    none are.
+    """
     return tells_apart(names, _may_be_one_of)
 
 
@@ -96,7 +98,7 @@ PLACES: Final[dict[str, Places]] = {"sqlite": {}, "postgres": {}}
 
 
 def place(*names: str, of: str = "") -> Callable[[Action], Action]:
-    """Return the decorator that enters an action for the rules that it names. ``of``: the only dialect that has it."""
+    """Return a decorator that registers an action for the named rules. ``of``: the only dialect that has it."""
 
     def enter(action: Action) -> Action:
         for dialect, places in PLACES.items():
@@ -108,7 +110,7 @@ def place(*names: str, of: str = "") -> Callable[[Action], Action]:
 
 
 def sets(*names: str, of: str = "", **changes: Any) -> None:
-    """Enter the action that changes fields of the query, and never forbids, for the rules that it names."""
+    """Register an action that changes fields of the query, and never forbids, for the named rules."""
 
     @place(*names, of=of)
     @never_forbids
@@ -118,7 +120,7 @@ def sets(*names: str, of: str = "", **changes: Any) -> None:
 
 
 def forbids(*names: str, of: str = "") -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
-    """Return the decorator that enters the action that a test of the query forbids, and that changes nothing."""
+    """Return a decorator that registers an action that forbids by a test of the query, and changes nothing."""
 
     def enter(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
         @place(*names, of=of)
@@ -141,7 +143,7 @@ MAX_COLUMNS: Final = 1600  # of a select list; PostgreSQL has no more
 
 
 def inner(query: Query, kind: str, expect: int | None = None) -> Query:
-    """Return a query that begins within another one."""
+    """Return a query nested in another one."""
     # the log of the query around it says nothing of its columns
     up = query._replace(log=None) if query.catalog.dialect.groups else query
     return Query(
@@ -158,13 +160,13 @@ def inner(query: Query, kind: str, expect: int | None = None) -> Query:
 @place("QUERY_OPEN")
 @reads_at_most(0)
 def open_query(query: Query, _text: bytes) -> Query | None:
-    """Begin a query that gives one column."""
+    """Begin a query with one column."""
     return inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
 
 
 @forbids("EXISTS_E", "WITH_W")
 def is_too_deep(query: Query) -> bool:
-    """Return whether no word may begin after which a query comes."""
+    """Return whether the nesting limit forbids words that start a query."""
     return query.depth > MAX_DEPTH
 
 
@@ -172,14 +174,14 @@ def is_too_deep(query: Query) -> bool:
 @never_forbids
 @reads_at_most(0)
 def open_exists(query: Query, _text: bytes) -> Query:
-    """Begin a query of which only matters whether it gives a row."""
+    """Begin a query whose columns are irrelevant."""
     return inner(query, "exists")
 
 
 @place("DERIVED_OPEN")
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
-    """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
+    """Begin a query in FROM; it must not repeat column names that are needed once and already provided."""
     query.decide_before_from()
     owes = must_read_next(query)
     if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
@@ -195,7 +197,7 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
 @place("OPERAND_OPEN")
 @reads_at_most(0)
 def open_operand(query: Query, _text: bytes) -> Query | None:
-    """Begin a part of a set operation that stands in parentheses."""
+    """Begin a parenthesised part of a set operation."""
     if query.depth > MAX_DEPTH - query.reading.owes:
         return None
     part = query.new_part()._replace(with_recursive=query.with_recursive, parts=query.parts + 1)
@@ -207,7 +209,7 @@ def open_operand(query: Query, _text: bytes) -> Query | None:
 @place("LATERAL_L")
 @reads_at_most(0)
 def check_lateral(query: Query, _text: bytes) -> Query | None:
-    """Begin LATERAL: the query after it sees the tables to the left."""
+    """Begin LATERAL: the query after it sees the tables to its left."""
     if query.join.link == "natural" or query.join.side == "right":
         return None
     if query.depth > MAX_DEPTH - must_read_next(query):
@@ -220,7 +222,7 @@ sets("WITH_RECURSIVE", with_recursive=True)
 
 @place("CTE_NAME")
 def name_cte(query: Query, text: bytes) -> Query | None:
-    """Name a CTE; it must not hide anything."""
+    """Name a CTE; it must not shadow anything."""
     name = query.catalog.read(text)
     if name in query.visible_relations() or name in cte_shadow(query):
         return None
@@ -248,7 +250,7 @@ def open_cte(query: Query, _text: bytes) -> Query:
 @place("CLOSE")
 @reads_at_most(0)
 def close_query(query: Query, _text: bytes) -> Query | None:
-    """End a query, and hand its columns to the one around."""
+    """End a query, and pass its columns to the enclosing one."""
     up = query.up
     if up is None:
         return None
@@ -276,7 +278,7 @@ def close_query(query: Query, _text: bytes) -> Query | None:
 @place("SELECT_FROM")
 @reads_at_most(0)
 def begin_list(query: Query, _text: bytes) -> Query | None:
-    """Begin a select list with FROM after it."""
+    """Begin a select list followed by FROM."""
     return _begin(query, "list") if query.depth <= MAX_DEPTH else None
 
 
@@ -290,7 +292,7 @@ def begin_bare(query: Query, _text: bytes) -> Query:
 
 @forbids("VALUES_V")
 def must_read(query: Query) -> bool:
-    """Return whether there are no rows of VALUES, which come from no table."""
+    """Return whether rows of VALUES, which come from no table, are forbidden."""
     return query.reading.owes
 
 
@@ -308,7 +310,7 @@ def _begin(query: Query, phase: str) -> Query:
 
 @place("SET_LETTER_U", "SET_LETTER_I", "SET_LETTER_E")
 def next_part(query: Query, text: bytes) -> Query | None:
-    """End a part of a set operation; nothing comes after one that reads its own CTE."""
+    """End a part of a set operation; nothing may follow a part that reads its own CTE."""
     if query.recursive:
         return None
     head = tuple(_heading(query)) if query.head is None else query.head
@@ -324,10 +326,10 @@ def next_part(query: Query, text: bytes) -> Query | None:
 
 
 def _heading(query: Query) -> Iterator[Item]:
-    """Yield the columns of a set operation, which are named in its first part.
+    """Yield the columns of a set operation, named by its first part.
 
-    In SQLite the name of a column can stand for it where it means that very column: not one that USING joined to it, and
-    not one of a query around.
+    In SQLite a name refers to a result column only if it denotes exactly this column: not one merged by
+    USING, nor one of an enclosing query.
     """
     counts = query.counts()
     for item in query.counted_items():
@@ -345,13 +347,13 @@ def _heading(query: Query) -> Iterator[Item]:
 
 @forbids("query")
 def part_is_not_covered(query: Query) -> bool:
-    """Return whether the part has aggregates, and something selected that was not grouped by."""
+    """Return whether the part has aggregates and an ungrouped selected item."""
     return not covered(query)
 
 
 @forbids("RESULT_O", "ROWS_LETTER_L", "ROWS_LETTER_O", "ROWS_LETTER_F", "RIGHT_R")
 def reads_itself(query: Query) -> bool:
-    """Return whether the query reads its own CTE, which much does not go with."""
+    """Return whether the query reads its own CTE, which excludes many constructs."""
     return query.recursive
 
 
@@ -361,7 +363,7 @@ sets("DISTINCT_WORD", distinct=True)
 @place("more_value")
 @reads_at_most(KEPT)
 def end_value(query: Query, text: bytes) -> Query | None:
-    """End a value that another one follows."""
+    """End a value followed by another one."""
     if query.expect is not None and query.cells + 1 >= query.expect:
         return None
     return _end_value(query, text)
@@ -379,9 +381,10 @@ def end_values(query: Query, text: bytes) -> Query | None:
 
 
 def _end_value(query: Query, text: bytes) -> Query | None:
-    """End a value. The first row names the columns: by their numbers, in SQLite also by a text in double quotes.
+    """End a value. The first row names the columns: by their numbers, in SQLite also by a string in double
+    quotes.
 
-    PostgreSQL's places note no ``column``, so there it is the numbers.
+    PostgreSQL's rules record no ``column``, so only numbers are used.
     """
     column = query.target.column
     target = query.target._replace(column=None, column_of=None)
@@ -441,7 +444,7 @@ def _end_target(query: Query, data: bytes, phase: str) -> Query | None:
 
 
 def _named_item(query: Query, text: str, size: int) -> Item | None:
-    """Return the selected column of SQLite, named by its label, or as the column that it is nothing but."""
+    """Return the selected item of SQLite, named by its label, or by its column if it is only a column."""
     target = query.target
     name = target.label
     own: tuple[str, str] | None = None
@@ -457,7 +460,7 @@ def _named_item(query: Query, text: str, size: int) -> Item | None:
 
 
 def _figured_item(query: Query, text: str, size: int) -> Item | None:
-    """Return the selected column of PostgreSQL, named by its label or by what its expression is."""
+    """Return the selected item of PostgreSQL, named by its label or by its expression."""
     target = query.target
     item = target.item(target.label)
     if target.star is not None:
@@ -479,7 +482,7 @@ def _kinds_of_text(query: Query) -> tuple[bool, bool]:
 
 
 def _may_be_named(kinds: tuple[bool, bool], begun: bytes) -> bool:
-    """Return whether the beginning of a text may tell the name of a column, where that matters."""
+    """Return whether the beginning of a text may determine the name of a column, where that matters."""
     matters, is_postgres = kinds
     return matters or (
         not is_postgres and TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
@@ -490,7 +493,7 @@ def _may_be_named(kinds: tuple[bool, bool], begun: bytes) -> bool:
 @reads_at_most(KEPT)
 @tells_apart(_kinds_of_text, _may_be_named)
 def end_target(query: Query, text: bytes) -> Query | None:
-    """End a selected column that another one follows."""
+    """End a selected item followed by another one."""
     if query.expect is not None and len(query.items) + 1 >= query.expect:
         return None
     return _end_target(query, text, query.phase)
@@ -500,7 +503,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 @tells_apart(_kinds_of_text, _may_be_named)
 def end_targets(query: Query, text: bytes) -> Query | None:
-    """End the select list; FROM comes."""
+    """End the select list; FROM follows."""
     return _end_target(query, text, "from") if list_fits(query) else None
 
 
@@ -523,7 +526,7 @@ def end_bare(query: Query, text: bytes) -> Query | None:
 @never_forbids
 @reads_at_most(0)
 def link_comma(query: Query, _text: bytes) -> Query:
-    """Join by a comma; in PostgreSQL ON of what follows does not see what stands before it."""
+    """Join by a comma; in PostgreSQL, ON after it does not see the tables before it."""
     return query._replace(join=Join("comma"), comma=0 if query.catalog.dialect.later else len(query.sources))
 
 
@@ -544,7 +547,7 @@ _links("RIGHT_WORD", side="right")
 
 @forbids("NATURAL_N")
 def has_no_table(query: Query) -> bool:
-    """Return whether there is no table to join by the columns that both sides have."""
+    """Return whether there is no table to join by common columns."""
     return not named_tables(query._replace(join=query.join._replace(link="natural")))
 
 
@@ -571,7 +574,7 @@ def take_schema_table(query: Query, text: bytes) -> Query | None:
 
 
 def joined(query: Query, name: str, relation: Relation) -> Query:
-    """Return the query with a table more in FROM."""
+    """Return the query with one more table in FROM."""
     merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
     return query._replace(
         sources=(*query.sources, Source(name, relation, False, merged)),
@@ -582,7 +585,7 @@ def joined(query: Query, name: str, relation: Relation) -> Query:
 @place("ALIAS", "FREE_ALIAS")
 @tells_names_apart(said_aliases)
 def take_alias(query: Query, text: bytes) -> Query | None:
-    """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
+    """Name the last table; the name must be unused, and the table must have the columns needed under it."""
     alias = query.catalog.read(text)
     *others, last = query.sources
     relation = last.relation
@@ -627,7 +630,7 @@ def end_joined(query: Query) -> Query | None:
 @place("more_source", "more_piece")
 @reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
-    """End a table that another one follows."""
+    """End a table followed by another one."""
     ended = end_joined(query)
     return None if ended is None or star_room(ended) == 0 else ended
 
@@ -635,7 +638,7 @@ def end_source(query: Query, _text: bytes) -> Query | None:
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
-    """End FROM: every need is met."""
+    """End FROM: every need is satisfied."""
     ended = end_joined(query)
     if ended is None or star_room(ended) or ended.reading.lacks():
         return None
@@ -649,7 +652,9 @@ def end_from(query: Query, _text: bytes) -> Query | None:
 
 
 def _resolved(query: Query) -> list[Item]:
-    """Return the items with columns for stars; in PostgreSQL with the tables of their columns, without those from further out."""
+    """Return the items with stars expanded; in PostgreSQL with the tables of their columns, without outer
+    ones.
+    """
     groups = query.catalog.dialect.groups
     counts = query.counts()
 
@@ -695,7 +700,7 @@ def take_using(query: Query, text: bytes) -> Query:
 
 @forbids("USING_COMMA")
 def has_no_more_columns(query: Query) -> bool:
-    """Return whether USING can name no further column."""
+    """Return whether no further column is possible in USING."""
     return not common_columns(query)
 
 
@@ -706,7 +711,9 @@ def lacks_columns(query: Query) -> bool:
 
 
 def begin_table_call(columns: tuple[str, ...]) -> Action:
-    """Return the action of a function's name in FROM; ``columns`` of its rows, () where its alias names the only one."""
+    """Return the action for a function's name in FROM; ``columns`` of its rows, () if its alias names the
+    only one.
+    """
 
     def begin(query: Query, _text: bytes) -> Query:
         return query._replace(phase="lateral", calling=columns)
@@ -730,7 +737,7 @@ def end_table_call(query: Query, _text: bytes) -> Query:
 
 
 def _noted(query: Query | None, *entry: str) -> Query | None:
-    """Return the query with a name, or a call, of the expression noted, where that may name a column of the result."""
+    """Return the query with a name or a call of the expression recorded, if it may name a result column."""
     if query is None:
         return None
     if query.catalog.dialect.groups:
@@ -756,7 +763,7 @@ def take_column(query: Query, text: bytes) -> Query | None:
 @never_forbids
 @tells_names_apart(said_tables)
 def take_qualifier(query: Query, text: bytes) -> Query:
-    """Name the table of a column, or the schema of a table."""
+    """Record the table of a column, or the schema of a table."""
     return query._replace(qualifier=query.catalog.read(text))
 
 
@@ -772,7 +779,7 @@ def take_member(query: Query, text: bytes) -> Query | None:
 
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
-    """Use a text in double quotes, which must not be a name; of a selected text it is the name all the same."""
+    """Use a text in double quotes, which must not be a name; for a selected text it is the name anyway."""
     name = query.catalog.read(text)
     return _noted(use_text(query, name), "column", name)
 
@@ -791,7 +798,7 @@ def begin_group(query: Query, _text: bytes) -> Query | None:
 
 @place("GROUP_LABEL")
 def take_group_label(query: Query, text: bytes) -> Query | None:
-    """Group by a selected item, which has this name."""
+    """Group by the selected item with this name."""
     name = query.catalog.read(text)
     for n, item in enumerate(query.known_items()):
         if item.name == name:
@@ -803,7 +810,9 @@ def take_group_label(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 @tells_apart(of_postgres, begins_ordinal)
 def end_group_item(query: Query, data: bytes) -> Query | None:
-    """End an expression of GROUP BY; a number is that of a selected item, which must compute no aggregate."""
+    """End an expression of GROUP BY; a number is that of a selected item, which must not contain an
+    aggregate.
+    """
     n = ordinal(query, data)
     groups = query.catalog.dialect.groups
     ended = query._replace(log=())
@@ -828,7 +837,7 @@ def end_group_item(query: Query, data: bytes) -> Query | None:
 
 @forbids("group_items")
 def is_not_covered(query: Query) -> bool:
-    """Return whether something is selected that is neither grouped by nor computed of groups."""
+    """Return whether a selected item is neither grouped nor computed from groups."""
     return not covered(query)
 
 
@@ -838,7 +847,7 @@ sets("HAVING_WORD", phase="having")
 @place("HAVING_H")
 @reads_at_most(0)
 def begin_covered_having(query: Query, _text: bytes) -> Query | None:
-    """Begin HAVING; without GROUP BY all rows are one group."""
+    """Begin HAVING; without GROUP BY all rows form one group."""
     if query.recursive:
         return None
     having = query._replace(phase="having", grouping=query.grouping._replace(begun=True))
@@ -857,7 +866,7 @@ def begin_order(query: Query, _text: bytes) -> Query:
 @place("ORDER_WORD", of="postgres")
 @reads_at_most(0)
 def begin_free_order(query: Query, _text: bytes) -> Query | None:
-    """Begin ORDER BY of a query that is not a set operation, and may have equal rows."""
+    """Begin ORDER BY of a query that is not a set operation, and may have duplicate rows."""
     if query.distinct or query.recursive:
         return None
     return query._replace(phase="order", log=())
@@ -876,7 +885,7 @@ def begin_chosen(query: Query, _text: bytes) -> Query | None:
 def end_order_item(query: Query, data: bytes) -> Query | None:
     """End an expression of ORDER BY; a number is that of a selected item.
 
-    In PostgreSQL a name by itself is rather an item's than a column's.
+    In PostgreSQL a name alone refers to an item in preference to a column.
     """
     n = ordinal(query, data)
     log = query.log
@@ -894,13 +903,13 @@ def end_order_item(query: Query, data: bytes) -> Query | None:
 
 
 def in_an_aggregate(query: Query) -> Query:
-    """Return the query with the arguments of an aggregate begun."""
+    """Return the query within the arguments of an aggregate."""
     target = query.target._replace(aggregate=True)
     return query._replace(in_aggregate=query.in_aggregate + 1, aggregates=True, target=target)
 
 
 def in_a_window(query: Query) -> Query:
-    """Return the query with a window, or the arguments of a function with one, begun."""
+    """Return the query within a window, or the arguments of a function with one."""
     target = query.target._replace(window=True)
     return query._replace(in_window=query.in_window + 1, windows=True, target=target)
 
@@ -914,20 +923,20 @@ def begin_aggregate(query: Query, _text: bytes) -> Query:
 
 @never_forbids
 def begin_named_aggregate(query: Query, text: bytes) -> Query:
-    """Begin the arguments of an aggregate, whose name may be that of a column of the result."""
+    """Begin the arguments of an aggregate whose name may be that of a result column."""
     return _called(in_an_aggregate(query), text)
 
 
 @never_forbids
 @reads_at_most(0)
 def begin_ranking(query: Query, _text: bytes) -> Query:
-    """Begin the arguments of a window function, which OVER follows; they contain no second one."""
+    """Begin the arguments of a window function followed by OVER; window functions cannot be nested."""
     return in_a_window(query)
 
 
 @never_forbids
 def begin_window_call(query: Query, text: bytes) -> Query:
-    """Begin a function with a window; it contains no second one, but may contain aggregates."""
+    """Begin a function with a window; it may contain aggregates, but no other window."""
     return _called(in_a_window(query), text)
 
 
@@ -980,7 +989,7 @@ def may_aggregate(query: Query) -> bool:
 
 
 def may_window(query: Query) -> bool:
-    """Return whether a window function may stand here."""
+    """Return whether a window function may begin here."""
     return (
         query.phase in ("list", "order")
         and not query.in_aggregate

@@ -1,7 +1,7 @@
-"""Which names can be seen at a place, and what a name that is used leads to.
+"""The names visible at a position, and the resolution of names.
 
-In PostgreSQL, other than in SQLite, ON sees only the tables that it joins, LATERAL those to the left, labels of the select
-list are no columns, and after GROUP BY only what was grouped by may be used outside of aggregates.
+In PostgreSQL, unlike in SQLite, ON sees only the tables that it joins, LATERAL those to its left, labels of
+the select list are not columns, and after GROUP BY only grouped columns may be used outside of aggregates.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ NAMED_BY_ALIAS: Final = "()"  # the name of what a function gives whose column i
 
 
 def identity(sources: tuple[Source, ...], name: str) -> Use:
-    """Return which column a name without a qualifier is; one that a join made of two is a column of its own."""
+    """Return the column for an unqualified name; one merged by a join is a separate column."""
     if any(name in source.merged for source in sources):
         return "", name
     return next(source.alias for source in sources if name in source.relation.names), name
 
 
 def is_free(scope: Query) -> bool:
-    """Return whether GROUP BY does not matter to which columns may be used where the query stands."""
+    """Return whether GROUP BY does not restrict the columns in this phase of the query."""
     if not scope.catalog.dialect.groups or scope.phase not in ("having", "order") or scope.in_aggregate:
         return True
     return not (scope.grouping.begun or scope.aggregates)
 
 
 def listed_columns(scope: Query) -> frozenset[str]:
-    """Return the names that a table of FROM, which is still to come, may supply."""
+    """Return the names that a table of the following FROM may supply."""
     found = scope.catalog.columns
     own = own_cte(scope)
     ctes = scope.ctes if own is None else (*scope.ctes, own)
@@ -59,7 +59,7 @@ def listed_columns(scope: Query) -> frozenset[str]:
 
 
 def _candidates(scope: Query, alias: str | None) -> list[Relation]:
-    """Return what a table of FROM that is to have this name may be."""
+    """Return the candidates for the table with this name in FROM."""
     relations = listed_relations(scope)
     if alias is not None and alias in relations:
         return [relations[alias], *(r for r in scope.catalog.qualified if r.name == alias)]
@@ -67,7 +67,7 @@ def _candidates(scope: Query, alias: str | None) -> list[Relation]:
 
 
 def _usable_once(scope: Query) -> frozenset[str]:
-    """Return the names that mean one column of a table of FROM, which may be used."""
+    """Return the unambiguous usable names of the tables in FROM."""
     tables = tables_seen(scope)
     found = usable_once(tables)
     if is_free(scope):
@@ -77,7 +77,7 @@ def _usable_once(scope: Query) -> frozenset[str]:
 
 @of_last
 def seen_columns(query: Query) -> frozenset[str]:
-    """Return the names that can stand for a column without a qualifier."""
+    """Return the names that can be used for a column without a qualifier."""
     found: set[str] = set()
     hidden: set[str] = set()
     for depth, scope in visible(query):
@@ -95,7 +95,7 @@ def seen_columns(query: Query) -> frozenset[str]:
 
 
 def seen_labels(scope: Query) -> set[str]:
-    """Return the names of selected columns that expressions after FROM may use."""
+    """Return the labels that expressions after FROM may use."""
     if scope.phase not in CLOSED:
         return set()
     computed = scope.phase in ("having", "order") and not scope.in_aggregate
@@ -108,7 +108,7 @@ def seen_labels(scope: Query) -> set[str]:
 
 
 def _needing(query: Query, depth: int, scope: Query, name: str, alias: str | None = None) -> Query:
-    """Return the query with a column noted that FROM of the query ``depth`` steps out must supply."""
+    """Return the query with a recorded column that FROM of the query ``depth`` levels out must supply."""
     own = bool(scope.in_aggregate) and (scope.catalog.dialect.groups or not depth)
     if alias is None:
         needs = scope.needs.with_column(name, own)
@@ -122,7 +122,9 @@ def _needing(query: Query, depth: int, scope: Query, name: str, alias: str | Non
 
 
 def use_column(query: Query, name: str, start: int = 0) -> Query | None:
-    """Return the state after a name was used for a column, from the scope ``start`` steps out; None if it means nothing."""
+    """Return the state after a name was used as a column, from the scope ``start`` levels out; None if it is
+    unknown.
+    """
     for depth, scope in visible(query):
         if depth < start:
             continue
@@ -155,7 +157,9 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
 
 
 def use_text(query: Query, name: str) -> Query | None:
-    """Return the state after a text in double quotes, which is a column where one has that name; None if one may."""
+    """Return the state after a text in double quotes, which is a column if one has that name; None if one may
+    have it.
+    """
     if name in IMPLICIT:
         return None
     for depth, scope in scopes(query):
@@ -180,7 +184,7 @@ def _members(scope: Query, source: Source) -> dict[str, str]:
 
 
 def _seen_source(scope: Query, alias: str) -> Source | None:
-    """Return the table with this name whose columns a query shows. Raises: Undecided."""
+    """Return the visible table with this name. Raises: Undecided."""
     found = next((source for source in tables_seen(scope) if source.alias == alias), None)
     if found is None or alias == ANY:
         scope.decide_names()
@@ -188,7 +192,7 @@ def _seen_source(scope: Query, alias: str) -> Source | None:
 
 
 def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
-    """Return the names of tables that can stand before a dot, and whether any other may, as one that FROM gives later."""
+    """Return the table names allowed before a dot, and whether any other is, as one defined later by FROM."""
     found: set[str] = set()
     hidden: set[str] = set()
     for _, scope in visible(query):
@@ -204,13 +208,13 @@ def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
 
 
 def _fitting(scope: Query, alias: str) -> list[Relation]:
-    """Return the tables that may have this name in FROM, which is still to come, by what was needed of it."""
+    """Return the tables that may have this name in the following FROM, given the columns needed."""
     needed = scope.needs.of_table(alias) or frozenset()
     return [relation for relation in _candidates(scope, alias) if needed <= relation.usable_names]
 
 
 def seen_members(query: Query) -> dict[str, str]:
-    """Return the columns, with their spelling, that can stand after the qualifier and a dot."""
+    """Return the columns, with their spelling, allowed after the qualifier and a dot."""
     alias = query.qualifier
     assert alias is not None
     found: dict[str, str] = {}
@@ -226,7 +230,9 @@ def seen_members(query: Query) -> dict[str, str]:
 
 
 def may_be_new(query: Query) -> bool:
-    """Return whether the column after the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    """Return whether the column after the qualifier and a dot may be one that only the following FROM
+    defines.
+    """
     assert query.qualifier is not None
     for _, scope in visible(query):
         if scope.phase == "list":
@@ -237,7 +243,7 @@ def may_be_new(query: Query) -> bool:
 
 
 def use_member(query: Query, name: str, start: int = 0, alias: str | None = None) -> Query | None:
-    """Return the state after ``alias.name``, None if it means nothing; as :func:`use_column`."""
+    """Return the state after ``alias.name``, None if it is unknown; like :func:`use_column`."""
     alias = query.qualifier if alias is None else alias
     assert alias is not None
     for depth, scope in visible(query):
@@ -265,9 +271,10 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
 
 
 def leave_needs(query: Query) -> Query | None:
-    """Return the state after FROM has ended: what it does not supply is looked for further out; None if it is not there.
+    """Return the state after the end of FROM: unmet needs are passed to enclosing queries; None if they
+    cannot be met.
 
-    A name must not be supplied twice. What an aggregate computes with must be supplied here.
+    A name must not be supplied twice. Columns within an aggregate must be supplied here.
     """
     counts = query.counts()
     if any(counts[name] > 1 for name in query.needs.strings):
@@ -306,7 +313,9 @@ def leave_needs(query: Query) -> Query | None:
 
 @of_last
 def said_tables(query: Query) -> frozenset[str]:
-    """Return the names before a dot that may mean something by themselves: of a table there, or to be read, or needed."""
+    """Return the names before a dot with individual meanings: of an existing table, or one to be read, or
+    needed.
+    """
     found: set[str] = set(query.catalog.schemas)
     scope: Query | None = query
     while scope is not None:
@@ -318,13 +327,13 @@ def said_tables(query: Query) -> frozenset[str]:
 
 
 def _tells_all(query: Query) -> bool:
-    """Return whether it matters which column is named, as where PostgreSQL groups by it."""
+    """Return whether the identity of the column matters, as when PostgreSQL groups by it."""
     return query.catalog.dialect.groups and query.phase == "group"
 
 
 @of_last
 def said_columns(query: Query) -> frozenset[str] | None:
-    """Return the columns without a qualifier of which something was said, or that are not of this query; None for all."""
+    """Return the unqualified columns that were mentioned, or belong to another query; None for all."""
     alike = frozenset[str]()
     said = query.needs.columns | query.needs.strings | query.banned
     if query.phase == "list":
@@ -340,7 +349,7 @@ def said_columns(query: Query) -> frozenset[str] | None:
 
 @of_last
 def said_members(query: Query) -> frozenset[str] | None:
-    """Return the columns of the qualifier of which something was said, or that are not of this query; None for all."""
+    """Return the qualifier's columns that were mentioned, or belong to another query; None for all."""
     alias, alike = query.qualifier, frozenset[str]()
     assert alias is not None
     needed = frozenset[str]()
@@ -356,7 +365,7 @@ def said_members(query: Query) -> frozenset[str] | None:
 
 @of_last
 def said_aliases(query: Query) -> frozenset[str] | None:
-    """Return the names for the last table that are taken, or of which something was said; None for all."""
+    """Return the names that are taken for the last table, or were mentioned; None for all."""
     if query.sources[-1].relation.name == NAMED_BY_ALIAS:
         return None
     names = {source.alias for source in query.sources[:-1]}
@@ -372,7 +381,7 @@ def said_aliases(query: Query) -> frozenset[str] | None:
 
 
 def covered(query: Query) -> bool:
-    """Return whether everything selected may be, as far as GROUP BY matters."""
+    """Return whether all selected items satisfy GROUP BY."""
     if not (query.grouping.begun or query.aggregates):
         return True
     if query.stands_in and (query.forgot or any(ANY in use for item in query.items for use in item.loose)):
@@ -386,7 +395,7 @@ def covered(query: Query) -> bool:
 
 
 def determined(query: Query, use: Use) -> bool:
-    """Return whether all rows of a group have the same value of a column: it was grouped by, or the key of its table was."""
+    """Return whether a column has one value in each group: it, or the key of its table, is grouped."""
     if use in query.grouping.columns:
         return True
     source = query.source(use[0]) if use[0] else None
@@ -396,7 +405,7 @@ def determined(query: Query, use: Use) -> bool:
 
 
 def with_grouped(query: Query, n: int) -> Query:
-    """Return the query after GROUP BY named a selected item by its number, from 0 on."""
+    """Return the query after GROUP BY named a selected item by its number, from 0."""
     column = query.items[n].column
     by = query.grouping
     columns = by.columns if column is None else by.columns | {column}
@@ -404,14 +413,14 @@ def with_grouped(query: Query, n: int) -> Query:
 
 
 def order_names(query: Query) -> frozenset[str]:
-    """Return the names of selected items that ORDER BY, which is no part of a set operation, can mean by themselves."""
+    """Return the names of selected items that ORDER BY can use alone, outside of set operations."""
     if query.phase not in CLOSED:
         return frozenset()
     return _names_of(query, query.known_items() if query.catalog.dialect.groups else query.items)
 
 
 def result_names(query: Query) -> frozenset[str]:
-    """Return the names that ORDER BY of a set operation can mean. Raises: Undecided."""
+    """Return the names that ORDER BY of a set operation can use. Raises: Undecided."""
     return _names_of(query, decided(query.head or ()))
 
 
@@ -422,7 +431,7 @@ def _names_of(query: Query, items: tuple[Item, ...]) -> frozenset[str]:
 
 
 def output_names(items: tuple[Item, ...]) -> frozenset[str]:
-    """Return the names that mean one selected item, or several that are the same column."""
+    """Return the names that refer to one selected item, or to several that are the same column."""
     by_name: dict[str, list[int]] = {}
     for n, item in enumerate(items):
         if item.name is not None:
@@ -438,7 +447,7 @@ def _is_one(items: tuple[Item, ...], name: str, where: list[int]) -> bool:
 
 
 def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
-    """Return whether a name by itself may mean more than one selected item."""
+    """Return whether a name alone may refer to more than one selected item."""
     where = [n for n, item in enumerate(items) if item.name == name]
     if where:
         return not _is_one(items, name, where)
@@ -446,7 +455,7 @@ def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
 
 
 def group_labels(query: Query) -> frozenset[str]:
-    """Return the names of selected items that GROUP BY can mean: those that are no column of FROM."""
+    """Return the names of selected items that GROUP BY can use: those that are not columns of FROM."""
     if query.phase != "group":
         return frozenset()
     query.known_items()
@@ -456,7 +465,7 @@ def group_labels(query: Query) -> frozenset[str]:
 
 
 def chosen_names(query: Query) -> frozenset[str]:
-    """Return the names that ORDER BY can mean where each row is selected once: labels, and columns that are selected."""
+    """Return the names that ORDER BY can use after SELECT DISTINCT: labels, and selected columns."""
     query.known_items()
     counts = query.counts()
     named = {item.name for item in query.items}
@@ -469,13 +478,13 @@ def chosen_names(query: Query) -> frozenset[str]:
 
 
 def _plain(query: Query, column: Use) -> bool:
-    """Return whether the name of a column by itself means this very column."""
+    """Return whether an unqualified column name refers to exactly this column."""
     merged = any(column[1] in source.merged for source in query.sources)
     return (column[0] == "") == merged
 
 
 def chosen_members(query: Query) -> dict[str, frozenset[str]]:
-    """Return the selected columns by the table that they are of."""
+    """Return the selected columns by table."""
     query.known_items()
     found: dict[str, frozenset[str]] = {}
     for item in query.items:
@@ -493,14 +502,15 @@ MOST_COLUMNS: Final = 2  # of a function in FROM
 
 
 def must_read_next(query: Query) -> bool:
-    """Return whether FROM must name a table before anything else: a star may leave no room for another one after it."""
+    """Return whether FROM must name a table first: a star may leave no room for another one after it."""
     return query.reading.lacks() and (star_room(query) is not None or query.depth >= MAX_DEPTH)
 
 
 def readable(query: Query) -> frozenset[str]:
-    """Return the tables that FROM may name next, as they are spelled.
+    """Return the tables that FROM may name next, as spelled.
 
-    One that would make a needed name ambiguous is left out, but where USING or NATURAL can make the columns one.
+    A table that would make a needed name ambiguous is left out, unless USING or NATURAL can merge the
+    columns.
     """
     query.decide_before_from()
     counts = query.counts()
@@ -541,7 +551,7 @@ def _joins_naturally(query: Query, relation: Relation) -> bool:
 
 
 def common_columns(query: Query) -> frozenset[str]:
-    """Return the columns that USING may still name: one table to the left has them, and the last one."""
+    """Return the columns that USING may still name: those of the last table and one to its left."""
     counts, usable = counts_of(query.sources[:-1]), usable_of(query.sources[:-1])
     if query.comma:
         return frozenset()
@@ -560,7 +570,7 @@ def must_use(query: Query) -> frozenset[str]:
 
 
 def is_named(query: Query) -> bool:
-    """Return whether the last table has a name that no other has, and what was needed of that name."""
+    """Return whether the last table has a unique name, and the columns needed under it."""
     last = query.sources[-1]
     if last.named or not last.alias:
         return True
@@ -572,7 +582,7 @@ def is_named(query: Query) -> bool:
 
 
 def named_tables(query: Query) -> frozenset[str]:
-    """Return the tables that FROM may name next without their schema, as they are spelled."""
+    """Return the tables that FROM may name next without a schema, as spelled."""
     join = query.join
     if join.link == "natural" and query.comma:
         return frozenset()
@@ -605,12 +615,12 @@ def _fits(query: Query, relation: Relation) -> bool:
 
 
 def schema_names(query: Query) -> frozenset[str]:
-    """Return the schemas of which FROM may name a table next."""
+    """Return the schemas whose tables FROM may name next."""
     return frozenset(schema for schema in query.catalog.schemas if schema_tables(query, schema))
 
 
 def may_call(query: Query) -> bool:
-    """Return whether a function may stand in FROM here."""
+    """Return whether a function is allowed in FROM here."""
     room = star_room(query)
     return (
         query.join.link != "natural"
@@ -624,14 +634,16 @@ def may_call(query: Query) -> bool:
 
 
 def star_fits(query: Query) -> bool:
-    """Return whether a star may be selected here: it is the only one, and leaves no column over, where that counts."""
+    """Return whether a star may be selected here: it is the only one, and leaves no excess column, if that
+    matters.
+    """
     if query.reading.owes and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
         return False
     return query.expect is None or (not query.has_star() and len(query.items) < query.expect)
 
 
 def list_fits(query: Query) -> bool:
-    """Return whether the select list may end after the item at hand."""
+    """Return whether the select list may end after the current item."""
     if query.expect is None:
         return True
     count = len(query.items) + 1
@@ -641,9 +653,9 @@ def list_fits(query: Query) -> bool:
 
 
 def star_room(query: Query) -> int | None:
-    """Return how many columns the next tables of FROM must have, None if that does not matter.
+    """Return how many columns the next tables of FROM must have, None if that is irrelevant.
 
-    FROM can always have them: a query in FROM selects as many as are left.
+    FROM can always provide them: a query in FROM selects as many as required.
     """
     if query.expect is None or not query.has_star():
         return None
@@ -722,14 +734,14 @@ OTHER_NAMES: Final = frozenset(
 
 
 class Figure(NamedTuple):
-    """The name of a column: ``name``, None if it has none that can be written; or one of ``maybe``, None for any."""
+    """The name of a column: ``name``, None if it cannot be written; or one of ``maybe``, None for any."""
 
     name: str | None
     maybe: frozenset[str] | None = frozenset()
 
 
 def figure(text: str, log: Log) -> Figure:
-    """Return what PostgreSQL calls the column of an expression without a label.
+    """Return PostgreSQL's name for the column of an unlabelled expression.
 
     Source: FigureColname of PostgreSQL's parser: the last name of a column or function, through casts and
     parentheses; operators have none.
@@ -767,7 +779,7 @@ def figure(text: str, log: Log) -> Figure:
 
 
 def plain_column(text: str, log: Log) -> Use | None:
-    """Return the column that an expression is nothing but."""
+    """Return the column if an expression is only a column."""
     if not log or len(log) != 1 or text.count("(") != text.count(")"):
         return None
     entry = log[0]
@@ -779,7 +791,7 @@ def plain_column(text: str, log: Log) -> Use | None:
 
 
 def same_text(text: str, log: Log) -> tuple[str, Log] | None:
-    """Return what only equal expressions have in common; None if that cannot be said."""
+    """Return a key that only equal expressions share; None if there is none."""
     if log is None or len(text) >= KEPT or SIGN.search(STRINGS.sub("''", text)):
         return None
     parts: list[str] = []
@@ -797,7 +809,8 @@ def _without_case(text: str) -> str:
 
 
 def ordinal(query: Query, data: bytes) -> int | None:
-    """Return the number of a column that GROUP BY or ORDER BY reads, -1 for one that it refuses, None for none.
+    """Return the column number that GROUP BY or ORDER BY reads, -1 for an invalid one, None if it is not a
+    number.
 
     PostgreSQL reads no signs, and refuses other constants.
     """
@@ -820,17 +833,17 @@ def ordinal(query: Query, data: bytes) -> int | None:
 
 
 def of_postgres(query: Query) -> bool:
-    """Return whether what an expression is is told from all of its text."""
+    """Return whether an expression must be classified by its whole text."""
     return query.catalog.dialect.groups
 
 
 def begins_ordinal(is_postgres: bool, begun: bytes) -> bool:
-    """Return whether an expression may be a number, or its text says something else."""
+    """Return whether an expression may be a number, or its text is otherwise significant."""
     return is_postgres or LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
 
 
 def _flat(text: str) -> str | None:
-    """Return the text without what stands in parentheses, brackets and quotes; None if it is broken off."""
+    """Return the text without parentheses, brackets and quotes; None if it is incomplete."""
     text = STRINGS.sub("0", text)
     found: list[str] = []
     depth = 0

@@ -1,4 +1,4 @@
-"""How names are written: as words where they are no keywords, and in quotes."""
+"""The spelling of names: as words unless they are keywords, and in quotes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,11 @@ Keywords: TypeAlias = Callable[[str], re.Match[str] | None]
 
 @dataclass(frozen=True)
 class Words:
-    """Which words are no names: ``column`` without a qualifier, ``name`` of a table, ``label`` after a dot, ``qualifier`` before it.
+    """The words that are not names: ``column`` without a qualifier, ``name`` of a table, ``label`` after a
+    dot, ``qualifier`` before it.
 
-    A lone ``u`` is none in PostgreSQL, but before a dot: with a quote or & after it, it begins another element.
+    A lone ``u`` is not a name in PostgreSQL except before a dot: followed by a quote or &, it begins another
+    element.
     """
 
     column: Keywords
@@ -63,7 +65,7 @@ class Words:
 
     @classmethod
     def of(cls, rules: RuleSet, dialect: str) -> Words:
-        """Read the words of the rules of a dialect."""
+        """Read the words from the rules of a dialect."""
         bodies = {name: rule.body for name, rule in rules.rules.items()}
         kinds, member, new_name = KINDS[dialect]
         column, name, label, qualifier = (written_out(RuleRef(kind), bodies) for kind in kinds)
@@ -85,11 +87,11 @@ class Words:
         )
 
     def spelled(self, names: frozenset[str], keywords: Keywords) -> Expr:
-        """Return all ways to write the names. The same names give the same object, whose term is remembered."""
+        """Return all spellings of the names. The same names give the same object, whose term is cached."""
         return _spellings(names, keywords, self.dialect)
 
     def with_numbers(self, names: frozenset[str], most: int) -> Expr:
-        """Return all ways to write the names of columns, and the numbers from 1 on."""
+        """Return all spellings of the column names, and the numbers from 1 on."""
         return _with_numbers(names, most, self.column, self.dialect)
 
 
@@ -104,7 +106,7 @@ def _numbers(most: int) -> Expr:
 
 
 def written_out(expr: Expr, rules: Mapping[str, Expr]) -> Expr:
-    """Return the expression with what its references mean in their place; they must not lead back."""
+    """Return the expression with its references expanded; they must not be recursive."""
     match expr:
         case RuleRef(name):
             return written_out(rules[name], rules)
@@ -137,7 +139,7 @@ def _spellings(names: frozenset[str], keywords: Keywords, dialect: str) -> Expr:
 
 @lru_cache(maxsize=KEPT_SETS)
 def _trie(texts: tuple[str, ...], write: Callable[[str], Expr], depth: int = 0) -> Expr:
-    """Return texts, in order, with what they begin with alike written once, for a few levels."""
+    """Return sorted strings with common prefixes written once, for a few levels."""
     if len(texts) == 1 or depth == LEVELS:
         return Choice(tuple(map(write, texts)))
     ways: list[Expr] = []

@@ -1,4 +1,6 @@
-"""What a query reads from: tables of the schema, CTEs and queries in FROM, each with the names of its columns."""
+"""The relations that a query reads: tables of the schema, CTEs and queries in FROM, each with its column
+names.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
 
 
 def read_name(data: bytes) -> str:
-    """Return the folded name that a text of SQLite spells, in quotes or without."""
+    """Return the folded name for a SQLite text, quoted or not."""
     text = data.decode()
     if text[:1] in QUOTES:
         end = QUOTES[text[0]]
@@ -23,7 +25,7 @@ def read_name(data: bytes) -> str:
 
 
 def read_postgres_name(data: bytes) -> str:
-    """Return the name that a text of PostgreSQL spells, as the catalogue has it."""
+    """Return the name for a PostgreSQL text, as in the catalogue."""
     text = data.decode()
     name = text[1:-1].replace('""', '"') if text[:1] == '"' else fold(text)
     data = name.encode()
@@ -33,9 +35,10 @@ def read_postgres_name(data: bytes) -> str:
 class Relation:
     """A name, and columns. Equal relations are equal values, as semantic states must be.
 
-    ``columns``: folded names in order, None for a column that cannot be named. ``usable``: those that a query may
-    name, folded, with their spelling. ``key``: of these, the primary key, as far as it is known. ``is_whole``: every column may be used, so ``*`` may stand for them.
-    ``reads``: it is a table of the schema, or a query that reads one.
+    ``columns``: folded names in order, None for a column that cannot be named. ``usable``: those that a query
+    may name, folded, with their spelling. ``key``: of these, the primary key, if known. ``is_whole``: every
+    column may be used, so ``*`` is allowed. ``reads``: it is a table of the schema, or a query that reads
+    one.
     """
 
     __slots__ = ("__dict__", "_hash", "columns", "key", "name", "reads", "spelled", "usable")
@@ -59,7 +62,7 @@ class Relation:
 
     @classmethod
     def of_query(cls, name: str, columns: Iterable[str | None], reads: bool = False) -> Relation:
-        """Return what a query gives: of columns with the same name only the first can be named."""
+        """Return the result of a query: of columns with the same name only the first can be named."""
         found: list[str | None] = []
         usable: dict[str, str] = {}
         for column in columns:
@@ -73,7 +76,7 @@ class Relation:
 
     @classmethod
     def of_columns(cls, name: str, columns: Iterable[str | None], reads: bool = False) -> Relation:
-        """Return what a PostgreSQL query gives: of columns with the same name none can be named."""
+        """Return the result of a PostgreSQL query: of columns with the same name none can be named."""
         found = tuple(columns)
         usable = {column: column for column in found if column is not None and found.count(column) == 1}
         return cls(name, found, usable, name, reads=reads)
@@ -94,7 +97,7 @@ class Relation:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All names, also those that may not be used."""
+        """All names, including those that may not be used."""
         return frozenset(column for column in self.columns if column is not None)
 
     @cached_property
@@ -113,11 +116,12 @@ def _never(_name: str) -> bool:
 
 
 class DialectRules(NamedTuple):
-    """What a dialect has of its own, for scopes.
+    """The differences of a dialect's scopes.
 
-    ``read``: the name that a text spells. ``result``: what a query gives. ``labels``: expressions after FROM may name
-    selected columns. ``later``: ON sees all tables, also those that a later join brings. ``alone``: phases that see no query
-    around. ``groups``: what is selected must be grouped by, and a name of the result is told from the expression.
+    ``read``: the name for a text. ``result``: the relation of a query. ``labels``: expressions after FROM may
+    name selected columns. ``later``: ON sees all tables, including those of later joins. ``alone``: phases
+    that do not see enclosing queries. ``groups``: selected items must be grouped, and result names are
+    derived from expressions.
     """
 
     name: str
@@ -143,11 +147,11 @@ DIALECTS: Final = {
 
 
 class Catalog:
-    """The tables that a query may use. Two catalogs are different values, whatever they hold.
+    """The tables that a query may use. Distinct catalogs are different values, even with equal contents.
 
-    ``relations``: those that a name without a schema means. ``schemas``: all that have a schema, by it.
-    ``new_names``: SELECT may name tables and columns that only FROM makes. ``is_keyword``: tells of a folded name whether
-    it must be written in quotes.
+    ``relations``: those for names without a schema. ``schemas``: all with a schema, by schema. ``new_names``:
+    SELECT may name tables and columns that only FROM defines. ``is_keyword``: returns whether a folded name
+    must be quoted.
     """
 
     def __init__(
@@ -190,9 +194,10 @@ def read_catalog(
     columns: Mapping[str, Iterable[str]] | None,
     new_names: bool = False,
 ) -> Catalog:
-    """Return the tables of a schema, narrowed. A table that a name alone does not mean is called ``schema.table``.
+    """Return the tables of a schema, restricted. A table that its bare name does not identify is called
+    ``schema.table``.
 
-    Raises: SQLError if a table or column to narrow to is not there, or if nothing is left.
+    Raises: SQLError if a selected table or column does not exist, or if nothing is left.
     """
     same = fold if dialect == "sqlite" else _as_written
     found = _tables(schema, same)

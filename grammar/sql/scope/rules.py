@@ -1,4 +1,4 @@
-"""Put the places and the functions into the rules of the dialect, and the schema into the state that they start in."""
+"""Add the positions and functions to the rules of the dialect, and the schema to their initial state."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def scoped_rules(
     without_from: bool,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
-    """Return the rules as written and as the automaton needs them.
+    """Return the rules as written and in normal form.
 
-    Cost: all that depends on the schema is the state that they start in; the rest is remembered.
+    Cost: only the initial state depends on the schema; the rest is cached.
     """
     # what the dialect takes is the package's own, what the request adds to it is small
     names = sum(len(names) for _, _, names in functions.groups)
@@ -149,7 +149,7 @@ def _capitals(word: str) -> Expr:
 @lru_cache(maxsize=32)
 @uncounted
 def _calls(name: str, functions: Functions) -> dict[str, Expr]:
-    """Return the rules of the functions, remembered: other arguments may differ."""
+    """Return the rules of the functions, cached: other arguments may differ."""
     return sqlite_calls(functions) if name == "sqlite" else postgres_calls(functions)
 
 
@@ -177,7 +177,7 @@ Resolver: TypeAlias = Callable[[Any], Expr]  # of a Query
 
 
 def _spelled(names: Callable[[Query], frozenset[str]]) -> Callable[[Query], frozenset[str]]:
-    """Return a function of the query: the names as the schema spells them."""
+    """Return a function of the query that returns the names as spelled in the schema."""
 
     def spelled(query: Query) -> frozenset[str]:
         found = names(query)
@@ -190,7 +190,7 @@ def _spelled(names: Callable[[Query], frozenset[str]]) -> Callable[[Query], froz
 
 
 def _qualifiers(query: Query) -> tuple[frozenset[str], bool, bool]:
-    """Return the tables that can stand before a dot, whether any other may, and whether columns may be new."""
+    """Return the tables allowed before a dot, whether any other is, and whether columns may be new."""
     names, may_be_other = seen_qualifiers(query)
     return _spelled(lambda _query: names)(query), may_be_other, query.catalog.new_names
 
@@ -289,7 +289,7 @@ RECORDS: Final = frozenset(  # of a type that the query must spell out
 
 
 def sqlite_calls(functions: Functions) -> dict[str, Expr]:
-    """Return what ``scalar``, ``aggregate`` and ``ranking`` mean if these functions may be called."""
+    """Return the rules ``scalar``, ``aggregate`` and ``ranking`` for these functions."""
     scalars = [
         seq(words(names), _OPEN, arguments(arity, "expr"), sign(")"))
         for arity, names in functions.of("scalar").items()
@@ -331,7 +331,9 @@ def _sqlite_aggregate(arity: Arity) -> Expr:
 
 
 def postgres_calls(functions: Functions) -> dict[str, Expr]:
-    """Return what ``scalar``, ``aggregate``, ``window_call``, ``table_call`` and ``named_type`` mean with these functions."""
+    """Return the rules ``scalar``, ``aggregate``, ``window_call``, ``table_call`` and ``named_type`` for
+    these functions.
+    """
     scalars, sets, tables = [], [], []
     for arity, names in functions.of("scalar").items():
         plain = tuple(name for name in names if name not in SETS and name not in RECORDS)
@@ -382,7 +384,7 @@ def _plain_arguments(arity: Arity) -> Expr:
 
 
 def _listed(arity: Arity) -> Expr:
-    """Return the arguments in the list; a call without any is written with a star."""
+    """Return the arguments of a listed function; a call without arguments is written with a star."""
     return arguments(Arity(tuple(n for n in arity.counts if n), arity.open), "expr")
 
 

@@ -1,12 +1,13 @@
-"""The semantic state of a query: what is known at a place of the names before it.
+"""The semantic state of a query: the knowledge about names before a position.
 
-A state is the innermost open query, a :class:`Query`, which knows the one that it stands in. All of it is immutable and
-compares by value, so the automaton can keep it in its configurations, go back to it and share it.
+A state is the innermost open query, a :class:`Query`, which refers to the enclosing one. All of it is
+immutable and compares by value, so the automaton can store it in its configurations, roll back to it and
+share it.
 
-SELECT comes before FROM. A column selected before there are tables is a *need*: of a name that some table must supply, or,
-after a qualifier, of the table that will have that name. FROM may end only where each need is met, by exactly one
-table of this query or else by a query around it; `actions.py` says when. A query in FROM can supply any names, so
-a query whose needs the tables at hand do not meet can still be completed: what is allowed never leads to a dead end.
+SELECT comes before FROM. A column selected before the tables is a *need*: a name that some table must supply,
+or, after a qualifier, the table that will have that name. FROM may end only when each need is met, by exactly
+one table of this query or else by an enclosing query; `actions.py` defines when. A query in FROM can supply
+any names, so needs that the available tables do not meet can still be satisfied: there are no dead ends.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _Found = TypeVar("_Found")
 
 
 def of_last(function: Callable[[_Asked], _Found]) -> Callable[[_Asked], _Found]:
-    """Return the function, whose last answer is remembered: a mask asks of one query about hundreds of names."""
+    """Return the function with its last result cached: a mask tests hundreds of names against one query."""
     last: tuple[_Asked, _Found] | None = None
 
     def ask(query: _Asked) -> _Found:
@@ -51,7 +52,7 @@ def of_last(function: Callable[[_Asked], _Found]) -> Callable[[_Asked], _Found]:
 
 
 class Source(NamedTuple):
-    """A table in FROM. ``merged``: columns that USING or NATURAL made one with a column to the left."""
+    """A table in FROM. ``merged``: columns that USING or NATURAL merged with a column to the left."""
 
     alias: str
     relation: Relation
@@ -60,7 +61,7 @@ class Source(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A selected column. ``name``: its name, if it has one; ``sort``: whether a set operation can be ordered by it."""
+    """A selected column. ``name``: its name, if any; ``sort``: whether a set operation can be ordered by it."""
 
     name: str | None
     labelled: bool = False
@@ -75,23 +76,23 @@ class Item(NamedTuple):
     text: Hashable = None
 
     def blurred(self, labels: bool) -> Item:
-        """Return the item without its name. ``labels``: but for that of a label."""
+        """Return the item without its name. ``labels``: keep that of a label."""
         if self.star is not None or (labels and self.labelled):
             return self
         loose = SOME_COLUMN if self.loose else self.loose
         return Item(ANY, self.labelled, self.aggregate, self.window, loose=loose)
 
     def is_unknown(self) -> bool:
-        """Return whether the name, or the column that the item is, is not known."""
+        """Return whether the name, or the column of the item, is unknown."""
         return self.name == ANY or ANY in (self.column or ()) or ANY in (self.maybe or ())
 
 
 class Needs(NamedTuple):
-    """What is asked of the tables of FROM before FROM names them.
+    """The requirements on the tables of FROM before FROM names them.
 
-    ``columns``: names that exactly one table must have. ``own``: of these, those that no query around may supply.
-    ``strings``: quoted strings that are names, should a table have them. ``qualified``: tables, and the columns asked
-    of them. ``own_tables``: of these, those that no query around may supply.
+    ``columns``: names that exactly one table must have. ``own``: of these, those that no enclosing query may
+    supply. ``strings``: quoted strings that become names if a table has them. ``qualified``: tables, and the
+    columns required of them. ``own_tables``: of these, those that no enclosing query may supply.
     """
 
     columns: frozenset[str] = NOTHING_NEEDED
@@ -101,7 +102,7 @@ class Needs(NamedTuple):
     own_tables: frozenset[str] = NOTHING_NEEDED
 
     def blurred(self, alias: str | None) -> Needs:
-        """Return the needs of which is known what kinds there are, and those of the table ``alias``."""
+        """Return the needs with only their kinds known, except for those of the table ``alias``."""
         if not any(self):
             return self
         qualified = tuple((name, of if name == alias else SOME_NAME) for name, of in self.qualified)
@@ -133,7 +134,7 @@ class Needs(NamedTuple):
         )
 
     def of_table(self, alias: str) -> frozenset[str] | None:
-        """Return the columns needed of a table that FROM has not named yet. Raises: Undecided."""
+        """Return the columns required of a table that FROM has not named yet. Raises: Undecided."""
         for name, columns in self.qualified:
             if name == ANY or (name == alias and ANY in columns):
                 raise Undecided
@@ -142,7 +143,7 @@ class Needs(NamedTuple):
         return None
 
     def decide(self) -> None:
-        """Raise Undecided if something is needed by a name that is not known."""
+        """Raise Undecided if an unknown name is needed."""
         if ANY in self.columns | self.strings or any(
             name == ANY or ANY in columns for name, columns in self.qualified
         ):
@@ -157,7 +158,7 @@ class Definition(NamedTuple):
 
 
 class SelectTarget(NamedTuple):
-    """The selected column that is being written."""
+    """The selected item that is being written."""
 
     label: str | None = None
     column: str | None = None  # the last one named
@@ -168,7 +169,7 @@ class SelectTarget(NamedTuple):
     loose: frozenset[tuple[str, str]] = frozenset()  # PostgreSQL: its columns outside of aggregates
 
     def item(self, name: str | None) -> Item:
-        """Return the column once it is written, with its name."""
+        """Return the finished item with its name."""
         return Item(name, self.label is not None, self.aggregate, self.window, self.star, loose=self.loose)
 
     def blurred(self) -> SelectTarget:
@@ -190,7 +191,9 @@ NO_TARGET: Final = SelectTarget()
 
 
 class Join(NamedTuple):
-    """How the next table is joined. ``link``: "", comma, cross, join, natural; ``side``: of an outer join."""
+    """How the next table is joined. ``link``: "", comma, cross, join, natural; ``side``: that of an outer
+    join.
+    """
 
     link: str = ""
     using: tuple[str, ...] = ()
@@ -198,7 +201,7 @@ class Join(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """What rows are grouped by: columns, items by number, and what equal expressions have in common (PostgreSQL)."""
+    """The grouping: columns, items by number, and keys of equal expressions (PostgreSQL)."""
 
     begun: bool = False
     columns: frozenset[tuple[str, str]] = frozenset()
@@ -207,13 +210,15 @@ class Grouping(NamedTuple):
 
 
 class TableReading(NamedTuple):
-    """``owes``: each part must read a table of the schema. ``done``: the part does, or a query within it; else any part."""
+    """``owes``: each part must read a table of the schema. ``done``: the part, or a query within it, does;
+    otherwise any part.
+    """
 
     owes: bool = False
     done: bool = False
 
     def lacks(self) -> bool:
-        """Return whether the part must read a table, and does not yet."""
+        """Return whether the part must still read a table."""
         return self.owes and not self.done
 
 
@@ -267,14 +272,16 @@ class Query(_Fields):
     __slots__ = ()
 
     def _replace(self, **changes: Any) -> Query:
-        """Return the query with other values of some fields. A named tuple takes twice as long: most of an action."""
+        """Return the query with some fields replaced. ``_replace`` of a named tuple takes twice as long, most
+        of an action.
+        """
         fields = list(self)
         for name, value in changes.items():
             fields[PLACE_OF[name]] = value
         return tuple.__new__(Query, fields)
 
     def new_part(self) -> Query:
-        """Return the query with a new part begun."""
+        """Return the query at the start of a new part."""
         return Query(
             self.catalog,
             self.up,
@@ -291,9 +298,10 @@ class Query(_Fields):
         )
 
     def __stand_in__(self) -> Query:
-        """Return the query in which names are one of which nothing has been said: see :data:`ANY`.
+        """Return the query in which names that were not mentioned are equivalent: see :data:`ANY`.
 
-        What the next few words seldom ask for is forgotten: so places that differ in it alone are one.
+        Information that the next few words rarely need is dropped, so positions that differ only in it are
+        equal.
         """
         changes: dict[str, Any] = {"stands_in": True}
         if self.up is not None and not self.up.stands_in:
@@ -316,38 +324,38 @@ class Query(_Fields):
         return self._replace(**changes)
 
     def names_matter(self) -> bool:
-        """Return whether a selected column may be forbidden for its name."""
+        """Return whether a selected column may be forbidden because of its name."""
         return bool(self.banned) or (
             self.catalog.dialect.groups and self.kind in ("derived", "lateral", "cte")
         )
 
     def known_items(self) -> tuple[Item, ...]:
-        """Return the selected columns, whose names are known. Raises: Undecided."""
+        """Return the selected columns, if their names are known. Raises: Undecided."""
         return decided(self.counted_items())
 
     def counted_items(self) -> tuple[Item, ...]:
-        """Return the selected columns, of which the names need not be known. Raises: Undecided."""
+        """Return the selected columns, whose names may be unknown. Raises: Undecided."""
         if self.forgot:
             raise Undecided
         return self.items
 
     def decide_labels(self) -> None:
-        """Raise Undecided if a label is not known."""
+        """Raise Undecided if a label is unknown."""
         if self.forgot or any(item.labelled and item.name == ANY for item in self.items):
             raise Undecided
 
     def decide_before_from(self) -> None:
-        """Raise Undecided if FROM, which comes, depends on names that are not known."""
+        """Raise Undecided if the following FROM depends on unknown names."""
         if self.stands_in:
             self.needs.decide()
             self.decide_labels()
 
     def counts(self) -> Counter[str]:
-        """Return how many tables of FROM have each name; columns made one count once."""
+        """Return how many tables of FROM have each name; merged columns count once."""
         return counts_of(self.sources)
 
     def usable(self) -> frozenset[str]:
-        """Return the names that some table of FROM lets be used."""
+        """Return the usable names of the tables in FROM."""
         return usable_of(self.sources)
 
     def source(self, alias: str) -> Source | None:
@@ -358,19 +366,19 @@ class Query(_Fields):
         return found
 
     def known_source(self, alias: str) -> Source | None:
-        """Return the table of FROM with this name, of which something was said before FROM."""
+        """Return the table of FROM with this name, if it was mentioned before FROM."""
         for source in self.sources:
             if source.alias == alias:
                 return source
         return None
 
     def decide_names(self) -> None:
-        """Raise Undecided if a table of FROM has a name that is not known."""
+        """Raise Undecided if a table of FROM has an unknown name."""
         if self.stands_in and any(source.alias == ANY for source in self.sources):
             raise Undecided
 
     def visible_relations(self) -> Mapping[str, Relation]:
-        """Return what FROM may name: tables and CTEs, which hide tables."""
+        """Return the relations that FROM may name: tables and CTEs, which shadow tables."""
         hidden = cte_shadow(self)
         if not hidden and not self.ctes:
             return self.catalog.relations
@@ -378,7 +386,7 @@ class Query(_Fields):
         return found | {relation.name: relation for relation in self.ctes}
 
     def __owed__(self, begun: str | None) -> Owed:
-        """Return what FROM and GROUP BY still need, where a name was begun: see :func:`owed`."""
+        """Return the text that FROM and GROUP BY still need, if a name was begun: see :func:`owed`."""
         return owed(self, begun)
 
     def has_star(self) -> bool:
@@ -399,7 +407,7 @@ Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, a
 
 @of_last
 def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
-    """Return how many of the tables have each name. It does not depend on what they are called."""
+    """Return how many of the tables have each name, independent of the tables' names."""
     return _counts(tuple((source.relation, source.merged) for source in sources))
 
 
@@ -413,7 +421,7 @@ def _counts(columns: Columns) -> Counter[str]:
 
 @of_last
 def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
-    """Return the names that some of the tables let be used."""
+    """Return the usable names of some tables."""
     return _usable(tuple(source.relation for source in sources))
 
 
@@ -424,7 +432,7 @@ def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
 
 @of_last
 def usable_once(sources: tuple[Source, ...]) -> frozenset[str]:
-    """Return the names that one column of the tables has, which may be used."""
+    """Return the unambiguous usable names of the tables."""
     return _usable_once(tuple((source.relation, source.merged) for source in sources))
 
 
@@ -435,7 +443,7 @@ def _usable_once(columns: Columns) -> frozenset[str]:
 
 
 def cte_shadow(query: Query) -> frozenset[str]:
-    """Return the names of CTEs being defined, which are no tables inside of themselves."""
+    """Return the names of CTEs being defined, which are not tables within themselves."""
     names = set()
     scope: Query | None = query
     while scope is not None:
@@ -446,7 +454,7 @@ def cte_shadow(query: Query) -> frozenset[str]:
 
 
 def scopes(query: Query) -> Iterator[tuple[int, Query]]:
-    """Yield the queries whose names can be seen, innermost first, with how many steps out each stands."""
+    """Yield the queries whose names are visible, innermost first, with their distance."""
     depth = 0
     current: Query | None = query
     while current is not None:
@@ -463,9 +471,9 @@ def scopes(query: Query) -> Iterator[tuple[int, Query]]:
 
 
 def visible(query: Query) -> Iterator[tuple[int, Query]]:
-    """Yield the queries whose names an expression can use, as :func:`scopes` does.
+    """Yield the queries whose names an expression can use, like :func:`scopes`.
 
-    An aggregate of columns further out would be one of the query there.
+    An aggregate of outer columns would belong to the outer query.
     """
     for depth, scope in scopes(query):
         yield depth, scope
@@ -474,14 +482,14 @@ def visible(query: Query) -> Iterator[tuple[int, Query]]:
 
 
 def tables_seen(scope: Query) -> tuple[Source, ...]:
-    """Return the tables of FROM whose columns a query shows where it stands."""
+    """Return the tables of FROM that are visible in the query's current phase."""
     if scope.phase in CLOSED or scope.phase == "lateral":
         return scope.sources
     return scope.sources[scope.comma :] if scope.phase == "on" else ()
 
 
 def replace_at(query: Query, depth: int, change: Query) -> Query:
-    """Return the innermost query with the one that stands ``depth`` steps out replaced."""
+    """Return the innermost query with the one ``depth`` levels out replaced."""
     if depth == 0:
         return change
     assert query.up is not None
@@ -489,7 +497,7 @@ def replace_at(query: Query, depth: int, change: Query) -> Query:
 
 
 def own_cte(query: Query) -> Relation | None:
-    """Return the CTE being defined, where FROM may read it: once, in the last part, after UNION."""
+    """Return the CTE being defined, if FROM may read it: once, in the last part, after UNION."""
     up = query.up
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
@@ -500,7 +508,7 @@ def own_cte(query: Query) -> Relation | None:
 
 @of_last
 def listed_relations(scope: Query) -> Mapping[str, Relation]:
-    """Return what FROM, which is still to come, may read from."""
+    """Return the relations that the following FROM may read."""
     relations = scope.visible_relations()
     own = own_cte(scope)
     return relations if own is None else {**relations, own.name: own}
@@ -518,22 +526,24 @@ FIRST_TABLE: Final = len(" FROM t")  # what the grammar asks for by itself
 
 
 class OwedTable(NamedTuple):
-    """A table that FROM lacks. ``alias``: another name that it must have, or none. ``link``: what joins it."""
+    """A missing table of FROM. ``alias``: another name that it must have, or none. ``link``: how it is
+    joined.
+    """
 
     name: str
     alias: str
     link: str
 
     def text(self) -> str:
-        """Return it as FROM names it."""
+        """Return its text in FROM."""
         return f"{self.name} {self.alias}" if self.alias else self.name
 
 
 class Missing(NamedTuple):
-    """What one query still needs.
+    """The missing parts of one query.
 
-    ``columns``: how many, after the one that is being selected. ``alias``: the name of the last table. ``tables``: those
-    that are not there yet. ``groups``: numbers of selected columns.
+    ``columns``: their number, after the current one. ``alias``: the name of the last table. ``tables``: the
+    missing ones. ``groups``: numbers of selected columns.
     """
 
     columns: int = 0
@@ -542,7 +552,7 @@ class Missing(NamedTuple):
     groups: tuple[str, ...] = ()
 
     def text(self, *, has_table: bool, has_groups: bool) -> str:
-        """Return how the query may go on between names."""
+        """Return a continuation of the query between names."""
         text = ",0" * self.columns
         if self.alias:
             text += f" {self.alias}"
@@ -557,9 +567,10 @@ NONE: Final = Missing()
 
 
 def owed(query: Query, begun: str | None) -> Owed:
-    """Return what a query and those around it need. ``begun``: what was read of a name in FROM, None between names.
+    """Return the missing parts of a query and the enclosing ones. ``begun``: the part of a name in FROM read
+    so far, None between names.
 
-    Cost: a look at each visible table for each name that is needed.
+    Cost: a check of each visible table for each needed name.
     """
     size = 0
     scope: Query | None = query
@@ -583,7 +594,7 @@ def _text(scope: Query, missing: Missing) -> str:
 
 
 def _rest_of_name(missing: Missing, begun: str) -> str | None:
-    """Return how the query may go on within a name in FROM; None if the name is of nothing that it needs."""
+    """Return a continuation of the query within a name in FROM; None if the name is not needed."""
     if missing.alias and missing.alias.startswith((begun, fold(begun))):
         return missing.alias[len(begun) :] + missing._replace(alias="").text(has_table=True, has_groups=False)
     for table in missing.tables:
@@ -605,14 +616,14 @@ def _missing(scope: Query) -> Missing:
 
 
 def _missing_columns(scope: Query) -> int:
-    """Return how many columns a part of a set operation lacks beside the one that is being selected."""
+    """Return the number of missing columns of a set operation's part, without the current one."""
     if scope.expect is None or scope.phase not in ("list", "bare") or scope.has_star() or scope.target.star:
         return 0
     return max(scope.expect - len(scope.items) - 1, 0)
 
 
 def _missing_tables(scope: Query) -> tuple[str, tuple[OwedTable, ...]]:
-    """Return a name for the last table, and the tables that are not there yet."""
+    """Return a name for the last table, and the missing tables."""
     needs, columns = _unmet(scope)
     lacks = scope.reading.lacks() or not scope.sources
     if not needs and not columns and not lacks:
@@ -639,7 +650,7 @@ def _missing_tables(scope: Query) -> tuple[str, tuple[OwedTable, ...]]:
 
 
 def _unmet(scope: Query) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
-    """Return the names of tables that were used, with their columns, and columns alone, that no table supplies yet."""
+    """Return the used tables with their columns, and unqualified columns, that no table supplies yet."""
     needs = {
         alias: columns
         for alias, columns in scope.needs.qualified
@@ -655,7 +666,7 @@ def _unmet(scope: Query) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
 
 
 def _suppliers(scope: Query) -> list[tuple[str, Relation]]:
-    """Return what FROM may name, as it is written, the shortest first."""
+    """Return the relations that FROM may name, as written, shortest first."""
     catalog = scope.catalog
     found = [(written(catalog, name), relation) for name, relation in listed_relations(scope).items()]
     for relation in catalog.qualified:
@@ -667,7 +678,7 @@ def _suppliers(scope: Query) -> list[tuple[str, Relation]]:
 def _name_of_last(
     scope: Query, needs: dict[str, frozenset[str]], found: dict[str, tuple[str, Relation]]
 ) -> str:
-    """Return the name that the last table of FROM is best given, or none."""
+    """Return the best name for the last table of FROM, or none."""
     if not scope.sources or scope.sources[-1].named:
         return ""
     usable = scope.sources[-1].relation.usable_names
@@ -676,7 +687,7 @@ def _name_of_last(
 
 
 def _linked(scope: Query, chosen: list[tuple[str, str, Relation]]) -> tuple[OwedTable, ...]:
-    """Return the tables with what joins them: columns that must not be ambiguous are made one."""
+    """Return the tables with their joins; columns that must not be ambiguous are merged."""
     once = scope.needs.columns | scope.needs.strings
     names = set(scope.counts())
     tables = []
@@ -688,7 +699,7 @@ def _linked(scope: Query, chosen: list[tuple[str, str, Relation]]) -> tuple[Owed
 
 
 def _missing_groups(scope: Query) -> tuple[str, ...]:
-    """Return the numbers of selected items that rows must be grouped by, in PostgreSQL."""
+    """Return the numbers of selected items that must still be grouped, in PostgreSQL."""
     by = scope.grouping
     if not (by.begun or scope.aggregates):
         return ()
@@ -703,7 +714,7 @@ def _missing_groups(scope: Query) -> tuple[str, ...]:
 
 
 def written(catalog: Catalog, name: str) -> str:
-    """Return how a query writes a name: in quotes if it is no plain word, or a keyword."""
+    """Return the spelling of a name in a query: quoted if it is not a plain word, or a keyword."""
     return name if WORD.fullmatch(name) and not catalog.is_keyword(name) else _quoted(name)
 
 
@@ -712,17 +723,17 @@ def _quoted(name: str) -> str:
 
 
 def _is_outside(scope: Query, alias: str) -> bool:
-    """Return whether a query around has a table of this name, and may supply it."""
+    """Return whether an enclosing query has a table with this name, and may supply it."""
     return alias not in scope.needs.own_tables and any(up.source(alias) is not None for up in _around(scope))
 
 
 def _has_column(scope: Query, name: str) -> bool:
-    """Return whether a table of a query around has this column, and may supply it."""
+    """Return whether a table of an enclosing query has this column, and may supply it."""
     return name not in scope.needs.own and any(name in up.usable() for up in _around(scope))
 
 
 def _around(scope: Query) -> Iterator[Query]:
-    """Yield the queries around whose tables can be seen: a query in FROM does not see what stands beside it."""
+    """Yield the enclosing queries whose tables are visible: a query in FROM does not see its siblings."""
     current: Query | None = scope
     while current is not None:
         while current is not None and current.kind == "derived":

@@ -1,4 +1,4 @@
-"""Read the fields of a format: their types and names, with the place of what is wrong."""
+"""Read the fields of a format: their types and names, with the locations of errors."""
 
 from __future__ import annotations
 
@@ -73,37 +73,37 @@ stand together, and end the text."""
 
 
 def sequence_of(*formats: Format) -> Format:
-    """Return formats one after the other as one."""
+    """Return a sequence of formats as one format."""
     return formats[0] if len(formats) == 1 else {"type": "sequence", "elements": list(formats)}
 
 
 def any_of(*formats: Format) -> Format:
-    """Return the format of any of some formats."""
+    """Return the union of some formats."""
     return {"type": "or", "elements": list(formats)}
 
 
 def const(value: str) -> Format:
-    """Return the format of a string."""
+    """Return the format of a constant string."""
     return {"type": "const_string", "value": value}
 
 
 def optional(content: Format) -> Format:
-    """Return the format of a content that may be left out."""
+    """Return the format of optional content."""
     return {"type": "optional", "content": content}
 
 
 def tag(begin: str, content: Format, end: str | list[str]) -> Format:
-    """Return the format of a content between markers."""
+    """Return the format of content between markers."""
     return {"type": "tag", "begin": begin, "content": content, "end": end}
 
 
 class FormatFields:
-    """One format: its type, its fields, and its place as a JSON pointer."""
+    """One format: its type, its fields, and its location as a JSON pointer."""
 
     def __init__(
         self, value: Any, place: str, type_name: str = "", depth: int = 0, formats: Formats = FORMATS
     ) -> None:
-        """Read a format; ``type_name``: what it is where it does not say; ``formats``: all that there are.
+        """Read a format; ``type_name``: its type if it does not state one; ``formats``: all known ones.
 
         Raises: StructuralTagError.
         """
@@ -136,7 +136,7 @@ class FormatFields:
         return StructuralTagError(where, problem)
 
     def value(self, field: str) -> Any:
-        """Return a field as it is."""
+        """Return a field unchanged."""
         found = self._values.get(field, self._known.get(field))
         if found is REQUIRED:
             raise self.wrong("", f"`{self.type}` needs `{field}`")
@@ -147,7 +147,7 @@ class FormatFields:
         return self.checked_text(field, self.value(field))
 
     def checked_text(self, field: str, found: Any) -> str:
-        """Return what was found there, a string of characters."""
+        """Return a field that must be a string without surrogates."""
         if not isinstance(found, str):
             raise self.wrong(field, f"a string is needed, not {kind_of(found)}")
         try:
@@ -157,7 +157,7 @@ class FormatFields:
         return found
 
     def texts(self, field: str, *, least: int = 0) -> list[str]:
-        """Return a list of strings that are not empty."""
+        """Return a list of non-empty strings."""
         found = [self.checked_text(f"{field}/{i}", item) for i, item in enumerate(self.items(field))]
         for index, item in enumerate(found):
             if not item:
@@ -182,7 +182,7 @@ class FormatFields:
         return found
 
     def count(self, field: str, *, least: int = 0) -> int | None:
-        """Return a whole number, or None where the field is left out."""
+        """Return an integer, or None if the field is absent."""
         found = self.value(field)
         if found is None:
             return None
@@ -193,12 +193,12 @@ class FormatFields:
         return found
 
     def inner(self, field: str, value: Any, type_name: str = "") -> FormatFields:
-        """Return a format within this one."""
+        """Return a nested format."""
         return FormatFields(value, f"{self.place}/{field}", type_name, self.depth + 1, self.formats)
 
 
 def as_plain(value: Any) -> Any:
-    """Return a pydantic model as the dict that it stands for."""
+    """Return a pydantic model as a dict."""
     dump = getattr(value, "model_dump", None)
     return dump(by_alias=True) if callable(dump) and not isinstance(value, type) else value
 
@@ -209,7 +209,7 @@ def escaped(field: str) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """Return what a value is called in JSON."""
+    """Return the name of a value's type in JSON."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
     return names.get(type(value), type(value).__name__)
 
@@ -218,7 +218,7 @@ def kind_of(value: Any) -> str:
 
 
 class StructuralTagError(StackmaskError):
-    """A structural tag that cannot be used; ``pointer`` says where in it, as a JSON pointer."""
+    """A structural tag cannot be used; ``pointer`` is the location in it, as a JSON pointer."""
 
     pointer: str
     """The place in the tag, as a JSON pointer; empty for the whole of it."""

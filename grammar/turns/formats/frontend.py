@@ -1,4 +1,4 @@
-"""The entrance: a structural tag to rules."""
+"""The entry point: from a structural tag to rules."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
 
 def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
-    """Return the rules of a structural tag; ``special_names``: of the vocabulary, where it is known.
+    """Return the rules of a structural tag; ``special_names``: those of the vocabulary, if known.
 
-    Raises: StructuralTagError; GrammarError and SchemaError for what a format holds.
+    Raises: StructuralTagError; GrammarError and SchemaError for the contents of a format.
     """
     enter("reading the structural tag")
     format_value, place = _format_of(_loaded(tag))
@@ -56,7 +56,7 @@ def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
 
 
 def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> Merged:
-    """Return the rules of a format that a program made, with parts that are rules already.
+    """Return the rules of a format created by code, with parts that are already rules.
 
     Raises: as ``structural_rules``.
     """
@@ -74,9 +74,9 @@ def _programmed(fields: FormatFields, markers: Markers) -> RuleSet:
 
 
 def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: Iterable[str]) -> Merged:
-    """Return the rules of a text of the content between markers.
+    """Return the rules of content between markers.
 
-    ``special_names``: of the vocabulary, where it is known: markers may be special tokens.
+    ``special_names``: those of the vocabulary, if known: markers may be special tokens.
     """
     markers = Markers(special_names)
     merger = Merger()
@@ -97,7 +97,7 @@ def _loaded(tag: Any) -> Any:
 
 
 def _format_of(tag: Any) -> tuple[Any, str]:
-    """Return the format of a request, and its place; the older shape becomes triggered tags."""
+    """Return the format of a request, and its location; the older form becomes triggered tags."""
     if not isinstance(tag, Mapping):
         raise StructuralTagError("", f"an object is needed, not {kind_of(tag)}")
     if "structures" in tag:
@@ -125,7 +125,7 @@ def _format_of(tag: Any) -> tuple[Any, str]:
 
 
 def ready(rules: RuleSet, is_ready: bool) -> RuleSet:
-    """Return rules in normal form. ``is_ready``: whether they are in it."""
+    """Return rules in normal form. ``is_ready``: whether they already are."""
     return rules if is_ready else normalize(rules)
 
 
@@ -177,7 +177,7 @@ def _regex(fields: FormatFields, _: Markers) -> RuleSet:
 
 
 def _of_part(fields: FormatFields, field: str, read: Any) -> RuleSet:
-    """Return the rules of a part; what is wrong with it is said with its place."""
+    """Return the rules of a part; its errors are reported with its location."""
     try:
         rules: RuleSet = named(f"{fields.place}/{field}", read)
     except StructuralTagError:
@@ -207,8 +207,9 @@ Ends = tuple[str, ...]
 class FormatLowering:
     """Turns formats into expressions over the rules of a merger.
 
-    ``parts``: what makes the rules of a format with a grammar of its own, by type. A method that takes ``ends`` returns
-    an expression and whether it has consumed one of them: what may hold anything must end with the first of them.
+    ``parts``: by type, functions that create the rules of a format with a separate grammar. A method that
+    takes ``ends`` returns an expression and whether it has consumed one of them: free content must end with
+    the first of them.
     """
 
     def __init__(self, merger: Merger, markers: Markers, parts: Mapping[str, Part]) -> None:
@@ -220,7 +221,7 @@ class FormatLowering:
         self.end_tokens: tuple[TokenTerminal, ...] = ()  # of the tag around what is read
 
     def format(self, fields: FormatFields, ends: Ends = ()) -> Expr:
-        """Return the texts of a format, each followed by one of the ends if there are any."""
+        """Return the strings of a format, each followed by one of the ends if there are any."""
         expr, ended = self._open(fields, ends)
         return expr if ended or not ends else sequence((expr, self._any_of(ends)))
 
@@ -257,7 +258,7 @@ class FormatLowering:
     # -- text ----------------------------------------------------------------------------------------
 
     def _free(self, ends: Ends, excludes: list[str], first: list[str], max_chars: int | None) -> Expr:
-        """Return free text up to one of the ends, or without end; special tokens are never in it."""
+        """Return free text up to one of the ends, or without end; special tokens never occur in it."""
         plain = [word for word in excludes if not self.markers.holds(word)]
         others = [word for word in first if not self.markers.holds(word)]
         if not ends:
@@ -340,7 +341,7 @@ class FormatLowering:
         return tuple(dict.fromkeys(value))
 
     def _after_begin(self, tag: FormatFields, outer: Ends = ()) -> tuple[Expr, bool]:
-        """Return what follows the begin of a tag, and whether it took the end of what is around it."""
+        """Return the text after the begin marker of a tag, and whether it consumed the enclosing end."""
         content = tag.inner("content", tag.value("content"))
         end = tag.value("end")
         if isinstance(end, Mapping) or hasattr(end, "model_dump"):
@@ -349,7 +350,7 @@ class FormatLowering:
         return self._up_to_text(tag, content, outer)
 
     def _within(self, content: FormatFields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
-        """Return the content of a tag that ends with a token, which no tokens in it are then."""
+        """Return the content of a tag that ends with a token, which must not occur in it."""
         around, self.end_tokens = self.end_tokens, end_tokens
         expr = self.format(content)
         self.end_tokens = around
@@ -360,7 +361,7 @@ class FormatLowering:
         return repeat(other, 0, fields.count("max_tokens"))
 
     def _up_to_text(self, tag: FormatFields, content: FormatFields, outer: Ends) -> tuple[Expr, bool]:
-        """Return the content of a tag with an end that is text, and that end."""
+        """Return the content of a tag whose end is text, and that end."""
         ends = self._ends_of(tag)
         if ends == ("",):
             if not outer and _is_unlimited(content):
@@ -402,7 +403,7 @@ class FormatLowering:
         return found if fields.flag("at_least_one") else repeat(found, 0, 1)
 
     def _joined(self, first: Expr, other: Expr, fields: FormatFields) -> Expr:
-        """Return the first tag and others after it, each after a separator."""
+        """Return the first tag and further ones, each after a separator."""
         most = fields.count("max", least=1)
         if most == 1:
             return first
@@ -415,7 +416,7 @@ class FormatLowering:
     # -- triggers --------------------------------------------------------------------------------------
 
     def _triggered(self, fields: FormatFields, ends: Ends) -> Expr:
-        """Return tags between free text that holds no trigger."""
+        """Return tags between free text without triggers."""
         if fields.type == "dispatch":
             at_least_one, once = False, not fields.flag("loop")
             branches = self._dispatched(fields)
@@ -440,7 +441,7 @@ class FormatLowering:
         return sequence((any_tag, after)) if at_least_one else after
 
     def _up_to_a_trigger(self, branches: dict[str, Expr], excludes: list[str]) -> Expr:
-        """Return free text up to the first trigger, and what follows that one."""
+        """Return free text up to the first trigger, and its continuation."""
         triggers = list(branches)
         written = [trigger for trigger in triggers if not self.markers.holds(trigger)]
         if any_overlap(written):
@@ -460,7 +461,7 @@ class FormatLowering:
         return sequence((free, choice(marked)))
 
     def _triggered_tags(self, fields: FormatFields) -> dict[str, Expr]:
-        """Return what may follow each trigger, which a special token may make longer."""
+        """Return the continuations of each trigger, which a special token may extend."""
         triggers = fields.texts("triggers", least=1)
         inside = sorted(range(len(triggers)), key=triggers.__getitem__)
         ordered = [triggers[index] for index in inside]
@@ -500,7 +501,7 @@ class FormatLowering:
         return {word: self._rule(choice(rests)) for word, rests in branches.items()}
 
     def _token_triggered(self, fields: FormatFields) -> Expr:
-        """Return tags between tokens that are no triggers."""
+        """Return tags between tokens that are not triggers."""
         branches: list[Expr] = []
         starts: list[TokenTerminal] = []
         if fields.type == "token_dispatch":
@@ -529,9 +530,11 @@ class FormatLowering:
 
 
 def _taken(begin: str, triggers: Sequence[str], markers: Markers) -> int:
-    """Return how many characters of what begins a tag a trigger takes; -1 if it begins with none. An empty one takes none.
+    """Return how many characters at the beginning of a tag a trigger covers; -1 if there is none. An empty
+    one covers none.
 
-    ``triggers``: in ascending order, of which none begins another one, so that only the last one before can begin this.
+    ``triggers``: in ascending order, none a prefix of another, so that only the preceding one can be a prefix
+    of this.
     """
     trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
     if not begin.startswith(trigger):
@@ -544,7 +547,7 @@ def _no_trigger(begin: str, triggers: list[str]) -> str:
 
 
 def _is_unlimited(content: FormatFields) -> bool:
-    """Return whether a format may go on with any text, as far as it is not inside of a repeated one."""
+    """Return whether a format may continue with any text, as far as it is not repeated."""
     while content.type == "sequence" and content.items("elements"):
         elements = content.items("elements")
         content = content.inner(f"elements/{len(elements) - 1}", elements[-1])
@@ -588,7 +591,7 @@ def _token_list(fields: FormatFields, field: str) -> list[TokenTerminal]:
 
 
 def _other_token(tokens: list[TokenTerminal]) -> Expr:
-    """Return any token but these and the stop tokens."""
+    """Return any token except these and the stop tokens."""
     names = tuple(dict.fromkeys(name for token in tokens for name in token.names))
     ids = tuple(sorted({pair for token in tokens for pair in token.id_ranges}))
     return TokenTerminal(names, ids, True)
@@ -605,7 +608,9 @@ Spelling: TypeAlias = tuple[str, str, str]
 
 
 class KeptCalls(NamedTuple):
-    """What the calls of one tool mean: what the trigger takes of each, and what follows that; and the place of its rules."""
+    """The lowered calls of one tool: the part that the trigger covers, the rest, and the position of its
+    rules.
+    """
 
     calls: list[tuple[str, Expr]]
     place: Place
@@ -615,10 +620,10 @@ Kept: TypeAlias = dict[Hashable, KeptCalls]
 
 
 class Calls:
-    """Calls of tools, each in some spellings.
+    """Calls of tools, each with its spellings.
 
-    ``tools``: have a ``name``, and ``kept_calls`` for what is known of their calls. ``rules``: what makes the rules of a
-    tool's arguments for a vocabulary; ``task``: what these depend on beside the vocabulary.
+    ``tools``: have a ``name``, and ``kept_calls`` for their lowered calls. ``rules``: creates the rules of a
+    tool's arguments for a vocabulary; ``task``: their other dependencies.
     """
 
     __slots__ = ("rules", "spellings", "task", "tools")
@@ -638,9 +643,11 @@ class Calls:
     def after(
         self, triggers: tuple[str, ...], markers: Markers, merger: Merger
     ) -> Iterator[list[tuple[str, Expr]]]:
-        """Yield, for each tool, the part of its calls that a trigger takes, and what follows it, the same object each time.
+        """Yield, for each tool, the part of its calls that a trigger covers, and the rest, the same object
+        each time.
 
-        ``triggers``: in ascending order, of which none begins another one. Raises: ValueError if a call begins with none.
+        ``triggers``: in ascending order, none a prefix of another. Raises: ValueError if a call does not
+        begin with one.
         """
         spend(8 * len(self.tools) * len(self.spellings))
         key = (markers.names, triggers, self.spellings, self.task)
@@ -658,7 +665,7 @@ class Calls:
     def _read(
         self, name: str, inner: Expr, triggers: tuple[str, ...], markers: Markers, ends: list[Expr]
     ) -> list[tuple[str, Expr]]:
-        """Return what the calls of one tool mean. ``inner``: what its arguments mean."""
+        """Return the expression for the calls of one tool. ``inner``: that of its arguments."""
         calls = []
         for (before, after, _), end in zip(self.spellings, ends, strict=True):
             begin = before + name + after

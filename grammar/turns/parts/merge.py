@@ -1,7 +1,7 @@
-"""Put the rules of several grammars into one rule set, each under a namespace of its own.
+"""Combine the rules of several grammars in one rule set, each in a separate namespace.
 
-A rule of the part ``order`` becomes ``order/…``. The rules of any JSON value are the same for all schemas: equal ones
-stay one rule, so that they are lowered once.
+A rule of the part ``order`` becomes ``order/…``. The rules of an arbitrary JSON value are the same for all
+schemas: equal ones are shared, so that they are lowered once.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Merged(NamedTuple):
 
 
 class Merger:
-    """Collects parts; ``rule_set`` closes it. Parts are rule sets in normal form."""
+    """Collects parts; ``rule_set`` returns the result. Parts are rule sets in normal form."""
 
     def __init__(self, taken: Iterable[str] = (), sources: Iterable[SourceText] = ()) -> None:
-        """Begin with no parts. ``taken``: names of rules that parts are put beside; ``sources``: theirs."""
+        """Start without parts. ``taken``: names of existing rules; ``sources``: theirs."""
         self.sources: list[SourceText] = list(sources)
         self.initial: Hashable = ()
         self._own: dict[str, Rule] = {START: Rule(START, sequence(()))}
@@ -68,15 +68,15 @@ class Merger:
         self._restricts = self._depends = False  # whether some part has restrictions; reads the state or keys
 
     def add(self, part: RuleSet, name: str = "") -> Expr:
-        """Add a part and return the expression that means it; the same part is added once.
+        """Add a part and return its expression; the same part is added once.
 
-        ``name``: what its rules and diagnostics are called by.
-        Raises: GrammarError (G120) if its semantic state does not go with that of another part.
+        ``name``: the name for its rules and diagnostics.
+        Raises: GrammarError (G120) if its semantic state conflicts with that of another part.
         """
         return self.place(part, name).meaning
 
     def place(self, part: RuleSet, name: str = "") -> Place:
-        """Add a part and return its place. Raises: as ``add``."""
+        """Add a part and return its position. Raises: as ``add``."""
         facts = part_facts(part)
         known = self._known.get((name, facts))
         if known is not None:
@@ -93,7 +93,9 @@ class Merger:
         return found
 
     def add_again(self, place: Place) -> bool:
-        """Add a part at the place where another whole has it, if nothing here is in its way; return whether that was so."""
+        """Add a part at its position in another whole, if nothing here conflicts; return whether this
+        succeeded.
+        """
         if not place.is_alone or place.prefix in self._names:
             return False
         self._names.add(place.prefix)
@@ -110,7 +112,7 @@ class Merger:
         self._depends = self._depends or facts.depends
 
     def define(self, name: str, body: Expr) -> Expr:
-        """Add a rule of the whole, under this name or one like it, and return a reference to it."""
+        """Add a rule of the whole, under this name or a similar one, and return a reference to it."""
         full = self._fresh(name)
         self._own[full] = Rule(full, body)
         self._places.append(full)
@@ -119,7 +121,7 @@ class Merger:
     def finish(self, body: Expr, needs_passes: bool = False) -> Merged:
         """Return the rules, with this expression as the start rule.
 
-        ``needs_passes``: whether a rule of the whole may have no text, or is otherwise not in normal form.
+        ``needs_passes``: whether a rule of the whole may be empty, or is otherwise not in normal form.
         """
         self._own[START] = Rule(START, body)
         used = self._used()
@@ -129,7 +131,7 @@ class Merger:
         return Merged(rules, not needs_passes and not (self._restricts and self._depends))
 
     def hold(self, rules: RuleSet, name: str, keeps_state: bool) -> None:
-        """Take in the semantic state of rules that parts are put into."""
+        """Adopt the semantic state of rules that parts are inserted into."""
         self._join_state(rules, name, keeps_state)
 
     def parts(self) -> dict[str, Rule]:
@@ -140,7 +142,7 @@ class Merger:
         return PartedRules(self._own, self._parts, partial(_written, self._own, self._places, self._shares))
 
     def _used(self) -> set[str]:
-        """Return the rules of the whole, and the start rules of parts, that the start rule leads to."""
+        """Return the rules of the whole, and the start rules of parts, reachable from the start rule."""
         used = {START}
         todo = [START]
         while todo:
@@ -153,7 +155,7 @@ class Merger:
         return used
 
     def _fresh(self, name: str) -> str:
-        """Return a name for a part, or for a rule of the whole, that no other one has."""
+        """Return an unused name for a part, or for a rule of the whole."""
         wanted = name.replace(SEPARATOR, "-") or "part"
         count = 1
         found = wanted
@@ -194,9 +196,9 @@ def _clash(one: str, other: str) -> GrammarError:
 class Place(NamedTuple):
     """A part in a whole.
 
-    ``name``: what it was to be called. ``prefix``: what it is called, and ``own`` what its names begin with; ``start``:
-    its start rule. ``offset``: how many source texts come before its own. ``is_alone``: whether it has neither source
-    texts nor a semantic state, so that nothing else of the whole counts for it.
+    ``name``: its requested name. ``prefix``: its actual name, and ``own`` the prefix of its names; ``start``:
+    its start rule. ``offset``: the number of source texts before its own. ``is_alone``: whether it has
+    neither source texts nor a semantic state, so that it is independent of the rest.
     """
 
     facts: PartFacts
@@ -210,7 +212,7 @@ class Place(NamedTuple):
 
 
 def part_facts(part: RuleSet) -> PartFacts:
-    """Return what is known of rules as a part of others."""
+    """Return the facts about rules as a part of others."""
     found: PartFacts | None = part.as_part
     if found is None:
         found = PartFacts(part.rules, part.start)
@@ -219,9 +221,9 @@ def part_facts(part: RuleSet) -> PartFacts:
 
 
 def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> dict[str, Rule]:
-    """Return the rules of a whole and of its parts, each part under its own namespace.
+    """Return the rules of a whole and of its parts, each part in its namespace.
 
-    ``shares``: rules of any JSON value keep their names where parts have the same ones.
+    ``shares``: rules of an arbitrary JSON value keep their names if parts have the same ones.
     """
     shared: dict[str, Rule] = {}
     made = {START: own[START]}
@@ -246,7 +248,9 @@ def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> d
 
 
 def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
-    """Return the rules of any JSON value that a part has as the parts before it had them, and note new ones."""
+    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts, and record new
+    ones.
+    """
     # a dict, so that the order is that of the rules
     found = {
         name: rule
@@ -270,7 +274,7 @@ def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
 def checked_parts(
     parts: tuple[Part, ...], named: dict[str, Part], kind: type[Part]
 ) -> list[tuple[str, Part]]:
-    """Return parts with their names, if they have some. Raises: StackmaskError for none, or one of another kind."""
+    """Return parts with their names, if any. Raises: StackmaskError for none, or one of another kind."""
     found = [*(("", part) for part in parts), *named.items()]
     if not found:
         raise StackmaskError("at least one grammar is needed")
@@ -281,14 +285,14 @@ def checked_parts(
 
 
 def check_counts(low: Any, high: Any) -> None:
-    """Check how often a part is repeated. Raises: StackmaskError for numbers that nothing meets."""
+    """Check the bounds of a repetition. Raises: StackmaskError for contradictory numbers."""
     counts_fit = high is None or (isinstance(high, int) and low <= high)
     if not isinstance(low, int) or low < 0 or not counts_fit:
         raise StackmaskError(f"a grammar is repeated m to n times, 0 <= m <= n, not {low!r} to {high!r}")
 
 
 def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:
-    """Return what ``read`` makes; its diagnostics name the part. Raises: GrammarError."""
+    """Return the result of ``read``; its diagnostics name the part. Raises: GrammarError."""
     try:
         return read()
     except GrammarError as error:
@@ -299,19 +303,19 @@ def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:
 
 
 def union(parts: list[tuple[str, RuleSet]]) -> Merged:
-    """Return the rules of the texts of any part."""
+    """Return the rules of the union of the parts."""
     merger = Merger()
     return merger.finish(choice([merger.add(part, name) for name, part in parts]))
 
 
 def concat(parts: list[tuple[str, RuleSet]]) -> Merged:
-    """Return the rules of a text of each part, one after the other."""
+    """Return the rules of the concatenation of the parts."""
     merger = Merger()
     return merger.finish(sequence([merger.add(part, name) for name, part in parts]))
 
 
 def repeated(part: RuleSet, low: int, high: int | None) -> Merged:
-    """Return the rules of ``low`` to ``high`` texts of the part, one after the other."""
+    """Return the rules of ``low`` to ``high`` strings of the part in a row."""
     merger = Merger()
     return merger.finish(repeat(merger.add(part), low, high))
 
@@ -323,14 +327,14 @@ MAX_VOCABULARIES: Final = 16  # for which it is remembered
 
 
 class ByNames(Generic[Made]):
-    """How to make something for a vocabulary, by the names of its special tokens, and what was made."""
+    """A cache of objects for vocabularies, by the names of their special tokens."""
 
     def __init__(self, make: Callable[[frozenset[str]], Made]) -> None:
         self._make = make
         self._known: dict[frozenset[str], Made] = {}
 
     def of(self, names: frozenset[str], run: Callable[[Callable[[], Made]], Made]) -> Made:
-        """Return what is made for these names; ``run`` calls what makes it. Raises: what that raises."""
+        """Return the object for these names; ``run`` calls its constructor. Raises: the exceptions of that."""
         found = self._known.get(names)
         if found is None:
             found = run(lambda: self._make(names))
@@ -346,14 +350,16 @@ _KNOWN_VOCABULARIES: Final = 64
 
 
 class Markers:
-    """The special tokens of a vocabulary by name; none where the vocabulary is not known yet."""
+    """The special tokens of a vocabulary by name; none if the vocabulary is unknown."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self.names = frozenset(names)
         self._pattern = _pattern(self.names)
 
     def pieces(self, text: str) -> list[tuple[str, bool]]:
-        """Return the text in pieces, each with whether it is a special token. The leftmost, longest name counts."""
+        """Return the text in pieces, each with whether it is a special token. The leftmost, longest name
+        wins.
+        """
         spend(1 + len(text) // 16)
         if self._pattern is None or not text:
             return [(text, False)] if text else []
@@ -369,11 +375,11 @@ class Markers:
         return found
 
     def holds(self, text: str) -> bool:
-        """Return whether a special token is in the text: no ordinary text holds it then."""
+        """Return whether the text contains a special token, so that ordinary text never contains it."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def expr(self, text: str) -> Expr:
-        """Return what writes the text: special tokens as these, the rest as text."""
+        """Return the expression for the text: special tokens as tokens, the rest as text."""
         return sequence(
             [
                 TokenTerminal((piece,), (), False) if special else Literal(piece.encode())
@@ -382,7 +388,7 @@ class Markers:
         )
 
     def begin_with(self, text: str, trigger: str) -> int:
-        """Return how many characters of the text the trigger takes: no special token is cut in two."""
+        """Return how many characters of the text the trigger covers, without splitting a special token."""
         end = 0
         for piece, _special in self.pieces(text):
             if _special:
@@ -414,7 +420,7 @@ def any_of(words: Items[str]) -> Expr:
 
 
 def text(excludes: Items[str] = (), max_chars: int | None = None) -> Expr:
-    """Return text of at most ``max_chars`` characters that holds none of the strings."""
+    """Return text of at most ``max_chars`` characters that contains none of the strings."""
     spend(sum(map(len, excludes)))
     if not excludes:
         return ANY_TEXT if max_chars is None else Repeat(ANY_CHAR, 0, max_chars)
@@ -427,10 +433,10 @@ def text(excludes: Items[str] = (), max_chars: int | None = None) -> Expr:
 def text_until(
     ends: Items[str], excludes: Items[str] = (), max_chars: int | None = None, *, first: Items[str] = ()
 ) -> Expr:
-    """Return text up to the first of the ends, and that end.
+    """Return text up to the first of the ends, including that end.
 
-    ``excludes``: strings that the text before it does not hold. ``first``: other strings that may not come in what
-    is written, such as other ends.
+    ``excludes``: strings that the text before it must not contain. ``first``: other strings that must not
+    occur, such as other ends.
     """
     marks = [*ends, *first]
     if not any_overlap(marks):
@@ -448,10 +454,12 @@ def text_until(
 def counted_until(
     ends: Items[str], excludes: Items[str], max_chars: int | None, max_tokens: int, *, first: Items[str] = ()
 ) -> Expr:
-    """Return text of at most ``max_tokens`` tokens up to one of the ends, and that end; of text alone without ends.
+    """Return text of at most ``max_tokens`` tokens up to one of the ends, including that end; only text
+    without ends.
 
-    The same texts as those of ``text_until``, but what comes before an end is an expression of its own. ``first``:
-    ends that are written otherwise, and may not come in the text either. Cost: a square of the longest ends.
+    The same strings as those of ``text_until``, but the text before an end is a separate expression.
+    ``first``: ends in another notation, which must not occur in the text either. Cost: quadratic in the
+    longest end.
     """
     if not ends:
         return counted(text([*excludes, *first], max_chars), max_tokens, max_chars)
@@ -478,7 +486,7 @@ def counted_until(
 
 
 def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr:
-    """Return text, which may be empty, of so many tokens at most."""
+    """Return possibly empty text of at most the given number of tokens."""
     if max_tokens == 0 or max_chars == 0:
         return EPSILON
     some = SOME_TEXT if max_chars is None else Repeat(ANY_CHAR, 1, max_chars)
@@ -487,9 +495,9 @@ def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr
 
 
 def any_overlap(marks: Items[str]) -> bool:
-    """Return whether an occurrence of one of these strings can reach into another one, or into a second one of itself.
+    """Return whether occurrences of these strings can overlap, including two of the same.
 
-    Each string is read by the automaton that looks for all of them (Aho and Corasick, 1975).
+    Each string is read by the automaton for all of them (Aho and Corasick, 1975).
     Cost: linear in the characters.
     """
     spend(4 * sum(map(len, marks)))
