@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Masks made before a text needs them: the states that texts can reach, and their masks."""
+"""Masks computed before a text needs them: the states that texts can reach, and their masks."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
@@ -79,7 +79,7 @@ cdef enum:
 
 
 cdef KeysId after_key(KeyStates keys, KeysId view) except ID_FAILED:
-    """Return the view of an object that has one more undeclared key, or NOT_NOW."""
+    """Return the view of an object with one more undeclared key, or NOT_NOW."""
     cdef KeyState k
     cdef KeysId found = keys.use(view, 0)
     cdef int32_t i
@@ -214,7 +214,7 @@ cdef class Reachable:
         return found
 
     cdef int call(self, Member m, CallSite site) except FAILED:
-        """Enter what a member calls, or pass a test of the keys."""
+        """Enter the calls of a member, or pass a test of the keys."""
         cdef Call call = self.terms.call_table[site.call]
         cdef ReturnAction action = call.action
         cdef TermId body
@@ -265,7 +265,7 @@ cdef class Reachable:
         return self.add(body, frame, sem)
 
     cdef int leave(self, Member m, GuardId guard) except FAILED:
-        """Return from a member that may end here, to all who called."""
+        """Return from a member that may end here, to all callers."""
         left = (guard, m.sem)
         if m.frame == BOTTOM or left in self.exits[m.frame]:
             return 0
@@ -346,7 +346,7 @@ cdef class Reachable:
         return self.finished == <int32_t>len(self.own)
 
     cdef int pass_on(self, FrameId frame, tuple edge) except FAILED:
-        """Give a frame an edge; if it is new, those who inherit from the frame get it too."""
+        """Give a frame an edge; if it is new, frames that inherit from this one get it too."""
         if edge not in self.own[frame]:
             self.own[frame].add(edge)
             self.edges += 1
@@ -392,7 +392,7 @@ cdef enum:
 
 @cython.final
 cdef class Precomputation:
-    """Masks made ahead of time, a slice of the work at a time."""
+    """Masks computed ahead of time, in slices of work."""
 
     cdef MaskEngine masks
     cdef Reachable found
@@ -450,11 +450,11 @@ cdef class Precomputation:
             self.enter(family.closed(start, BOTTOM, start_state))
 
     def stop(self, reason):
-        """Make no more."""
+        """Stop computing masks."""
         self.stopped = reason
 
     def counts(self):
-        """Return what was done: states, walks, visits, passes, configurations."""
+        """Return counts of the work done: states, walks, visits, passes, configurations."""
         return {
             "states": self.found.members.size(),
             "walks": self.walks,
@@ -464,7 +464,9 @@ cdef class Precomputation:
         }
 
     def advance(self, double seconds):
-        """Work for some seconds; return whether there is nothing left to do. Hold the lock of the store."""
+        """Work for some seconds; return whether nothing is left to do. The caller holds the lock of the
+        store.
+        """
         cdef double until = monotonic() + seconds
         cdef uint64_t walks
         if self.stopped is not None:
@@ -502,7 +504,7 @@ cdef class Precomputation:
         )
 
     cdef bint fits(self) except FAILED:
-        """Return whether more masks may be made: a full cache would drop them with the next one."""
+        """Return whether more masks may be computed: a full cache would drop them with the next one."""
         cdef MaskEngine masks = self.masks
         return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.context.max_bytes
 

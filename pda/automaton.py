@@ -1,4 +1,4 @@
-"""The automaton of one grammar: its place in the store that it shares, immutable to its users."""
+"""The automaton of one grammar: its entry in the store that it shares, immutable to its users."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ SEARCH_WORK = 40  # units of looking a token up in a set
 
 
 class Automaton:
-    """One grammar in a store: where it starts, and which rules and special tokens it has.
+    """One grammar in a store: its start, its rules and its special tokens.
 
-    ``numbers_of``: the sets that a special token is in, by their numbers, for the tokens that were asked about.
+    ``numbers_of``: the numbers of the sets that a special token is in, for the tokens queried so far.
 
-    Raises: GrammarError, VocabularyError, BudgetError, as ``Compiler.compile``. Hold the store's lock.
+    Raises: GrammarError, VocabularyError, BudgetError, as ``Compiler.compile``. The caller holds the store's
+        lock.
     """
 
     __slots__ = ("lowered", "numbers_of", "start_state", "store")
@@ -42,8 +43,8 @@ class Automaton:
     def find_numbers(self, token: int) -> tuple[int, ...]:
         """Return the numbers of the sets of special tokens that a token is in.
 
-        A set may hold the whole vocabulary, so they are looked for when a token comes. Remembered. Cost: a binary
-        search in each set.
+        A set may contain the whole vocabulary, so they are searched on demand. Cached. Cost: a binary search
+        in each set.
         """
         sets = self.lowered.token_classes
         self.store.meter.charge(SEARCH_WORK * len(sets))

@@ -9,15 +9,15 @@ __all__ = ["BudgetError", "CancelledError", "ResolverError", "SpoiledError", "Vo
 
 
 class VocabularyError(StackmaskError):
-    """A vocabulary that is unusable, or that cannot spell what a grammar needs."""
+    """The vocabulary is invalid, or cannot spell what a grammar needs."""
 
 
 class ResolverError(StackmaskError):
-    """A resolver of a dynamic rule answered what the automaton cannot follow exactly."""
+    """The resolver of a dynamic rule returned an expression that the automaton cannot follow exactly."""
 
 
 class SpoiledError(StackmaskError):
-    """Memory ran out in an earlier call, so the states and masks that it worked on are not used any more.
+    """Memory ran out in an earlier call, so the states and masks that it worked on are no longer used.
 
     The compiler is still usable: ``compiler.compile`` and ``compiled.matcher`` start with new states.
     """

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Text that must come next, and the tokens that cross its end."""
+"""Forced text, and the tokens that cross its end."""
 
 cimport cython
 
@@ -17,14 +17,14 @@ from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, is_byte, token_class
 
 
 cdef class Crossings:
-    """The trie of a vocabulary, read along places of a grammar. ``follow`` gives the next place."""
+    """The trie of a vocabulary, traversed along a grammar. ``follow`` returns the next configuration."""
 
     cdef ConfigId follow(self, ConfigId config, uint8_t byte) except ID_FAILED nogil:
-        """Return the place after a byte, or DEAD. The base class allows no byte."""
+        """Return the configuration after a byte, or DEAD. The base class allows no byte."""
         return DEAD
 
     cdef int set_trie(self, Trie trie) except FAILED:
-        """Store the trie in which tokens are looked up."""
+        """Set the trie for looking up tokens."""
         cdef NodeId child = 1
         cdef ConfigId c
         self.trie = trie
@@ -36,7 +36,7 @@ cdef class Crossings:
         return 0
 
     def after(self, ConfigId config, bytes text):
-        """Return the place after a text; DEAD (0) if the text is not allowed."""
+        """Return the configuration after a text; DEAD (0) if the text is not allowed."""
         cdef unsigned char byte
         for byte in text:
             config = self.follow(config, byte)
@@ -67,7 +67,7 @@ cdef class Crossings:
         return NO_NODE
 
     cdef int collect(self, NodeId node, ConfigId config, size_t most) except FAILED nogil:
-        """Find the allowed tokens under a node, at a place that its own bytes lead to.
+        """Find the allowed tokens under a node, at the configuration after its bytes.
 
         ``found`` gets one token for each node, at most ``most`` + 1 of them.
         """
@@ -92,10 +92,10 @@ cdef class Crossings:
 
     def crossings(self, bytes text, ConfigId config, size_t most):
         """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
-        continue at ``config``, which is the place after the text.
+        continue at ``config``, the configuration after the text.
 
-        Of tokens with equal bytes, one is returned. No tokens: there are more than ``most``.
-        Cost: some microseconds: one descent of the trie for each length, and the first allowed tokens there.
+        Of tokens with equal bytes, one is returned. An empty list means more than ``most``.
+        Cost: a few microseconds: one descent of the trie for each length, and the first allowed tokens there.
         """
         cdef list found = []
         cdef NodeId node
@@ -114,10 +114,10 @@ cdef class Crossings:
         return found
 
     def is_free(self, bytes text, Py_ssize_t place):
-        """Return whether no token can cross a place inside a text, whatever comes after the text.
+        """Return whether no token can cross a position inside a text, regardless of the following text.
 
-        The two sides of such a place are tokenized separately: the right side does not change the left one.
-        Cost: a descent of the trie from each byte before the place, as far as a token is long.
+        The two sides of such a position are tokenized independently.
+        Cost: a descent of the trie from each byte before the position, up to the length of a token.
         """
         cdef Py_ssize_t i, start, size = len(text)
         cdef NodeId node
@@ -157,7 +157,7 @@ cdef enum:
 
 @cython.final
 cdef class ForcedRuns(Crossings):
-    """The forced runs of one family of configurations. Hold the store's lock to use it."""
+    """The forced runs of one family of configurations. The caller holds the store's lock."""
 
     def __cinit__(self, ConfigSpace family, token_classes, Trie trie):
         self.family = family
@@ -238,7 +238,7 @@ cdef class ForcedRuns(Crossings):
         return found
 
     cdef ForcedPlaceId find(self, ConfigId config) except ID_FAILED nogil:
-        """Return the place of a configuration: its run and its offset there."""
+        """Return the position of a configuration: its run and its offset there."""
         cdef ForcedPlaceId known = self.place_of.get(config)
         cdef ConfigId here = config, next = DEAD
         cdef ForcedRunId number
@@ -319,9 +319,9 @@ cdef class ForcedRuns(Crossings):
         return False
 
     def run(self, ConfigId config):
-        """Return (bytes, number of bytes in whole characters, kind, token, next configuration) of a place.
+        """Return (bytes, number of bytes in whole characters, kind, token, next configuration) at a position.
 
-        The last three say what comes after the run. RUN_TOKEN: the special token, and the configuration after
+        The last three describe the end of the run. RUN_TOKEN: the special token, and the configuration after
         it. Other kinds: -1, and the configuration at the end of the run. At most three bytes at the end
         belong to an incomplete character. If the place is inside of a character that the run does not
         complete, no byte is in a whole character.

@@ -1,4 +1,4 @@
-"""Budgets: every growth of the automaton has a named limit."""
+"""Limits: every growth of the automaton has a named limit."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from stackmask.grammar.source.options import ArgumentError, explains_options
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds for what one request may do and keep; meeting one raises :class:`BudgetError`, not a hang.
+    """Upper bounds on the work and memory of one request; reaching one raises :class:`BudgetError`.
 
-    A request is a matcher with its forks, and the compile of its grammar. What others have made before is free.
+    A request is a matcher with its forks, and the compilation of its grammar. Results of earlier requests are
+    free.
 
-    max_memory: bytes of states that the request adds to what stays: terms, semantic states, configurations, frames, rules.
-        Each accepted token gives 1,024 of them back. Masks are not counted: they can be dropped.
-    max_terms: local states and the terms that they are made of (about 40 bytes each).
+    max_memory: bytes of permanent states that the request adds: terms, semantic states, configurations,
+    frames, rules. Each accepted token gives back 1,024 of them. Masks are not counted, since they can be
+    dropped.
+    max_terms: local states and their subterms (about 40 bytes each).
     max_configurations: configurations of one family of matchers, and of all mask walks together.
-    max_members: parallel readings of the text so far (ambiguity) in one configuration.
+    max_members: parallel parses of the text so far (ambiguity) in one configuration.
     max_semantic_states: values of captures and stacks, one per captured byte while a capture is open.
-    max_explored: terms visited to decide one question of emptiness (`&`, `!`).
-    max_work: units of work of one request, about 10 ns each: reading its grammar, compiling it and all its masks. Work that
-        was done before for anybody is free, and each accepted token gives back 100,000 units (1 ms). One call may
-        use three quarters. The same on every machine and at any load.
-    max_fill_work: units of work that one step spends on masks that are not ready; None for no bound. A row that needs more
-        waits, and the step does not: see ``StepResult.waiting``.
-    max_input_bytes: size of each text that a grammar is read from, looked at before anything is read. The largest
-        schemas that people publish have 0.5 MB, and the names of a database of 10,000 tables 1 to 3 MB.
-    max_seconds: time of one call on the clock, on top of it; checked with every millisecond of work.
+    max_explored: terms visited for one emptiness check (`&`, `!`).
+    max_work: units of work of one request, about 10 ns each: reading its grammar, compiling it and computing
+    all its masks. Cached results are free, and each accepted token gives back 100,000 units (1 ms). One call
+    may use three quarters. Independent of the machine and its load.
+    max_fill_work: units of work that one step spends on masks that are not ready; None for no bound. A row
+    that needs more waits without blocking the step: see ``StepResult.waiting``.
+    max_input_bytes: size of each source text of a grammar, checked before it is read. The largest published
+    schemas have 0.5 MB, and the names of a database with 10,000 tables 1 to 3 MB.
+    max_seconds: additional wall-clock limit of one call, checked with every millisecond of work.
     """
 
     max_memory: int = 256 << 20

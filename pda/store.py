@@ -1,4 +1,4 @@
-"""What all grammars of one compiler share: terms, rules, semantic states, mask walks, masks."""
+"""The data shared by all grammars of one compiler: terms, rules, semantic states, mask walks, masks."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenInfo:
-    """What the automaton must know of a vocabulary.
+    """The automaton's view of a vocabulary.
 
-    ``size``: width of the logits. ``texts``: id → bytes, None for what is not text. ``trie``: of the texts.
-    ``names``: special tokens by name. ``stop_ids``: the ids that end a text. ``single_bytes``: mask of the
-    bytes that are a token by themselves. ``silent``: what special and stop tokens would spell if they were text.
+    ``size``: width of the logits. ``texts``: id → bytes, None for ids that are not text. ``trie``: that of
+    the texts. ``names``: special tokens by name. ``stop_ids``: the ids that end a text. ``single_bytes``:
+    mask of the bytes that are a token by themselves. ``silent``: the bytes that special and stop tokens would
+    spell if they were text.
     """
 
     size: int
@@ -69,9 +70,9 @@ _tags = count(1)  # newer stores have larger ones
 
 
 class TokenClasses:
-    """The sets of special tokens that grammars name, with a number each.
+    """The numbered sets of special tokens that grammars name.
 
-    ``number`` gives the next number, ``tell`` tells the masks which ids it stands for, ``charge`` counts work.
+    ``number`` returns the next number, ``tell`` passes its ids to the masks, ``charge`` counts work.
     """
 
     __slots__ = ("_charge", "_every", "_info", "_known", "_number", "_tell", "_text")
@@ -93,7 +94,7 @@ class TokenClasses:
         self._text: Sequence[int] = ()
 
     def of(self, terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
-        """Return the ids that a terminal stands for, and the number of their class.
+        """Return the ids of a terminal, and the number of their class.
 
         Cost: linear in the ids.
         Raises: VocabularyError if the vocabulary lacks one of them, or has none that matches; BudgetError.
@@ -136,7 +137,7 @@ class TokenClasses:
         return ids
 
     def _all(self, ranges: list[tuple[int, int]]) -> Sequence[int]:
-        """Return all ids, to be cut into ranges: the same numbers each time where the ranges are wide."""
+        """Return all ids, to be split into ranges: the same objects each time if the ranges are wide."""
         if self._every or sum(high + 1 - low for low, high in ranges) <= FEW_IDS:
             return self._every or range(self._info.size)
         self._charge(self._info.size)
@@ -145,7 +146,7 @@ class TokenClasses:
 
 
 def _within(every: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ...]:
-    """Return the ids in some ranges, once each and in order. ``every``: all ids."""
+    """Return the ids in some ranges, without duplicates and in order. ``every``: all ids."""
     found: list[Sequence[int]] = []
     at = 0
     for low, high in sorted(ranges):
@@ -155,7 +156,7 @@ def _within(every: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, .
 
 
 def _without(ids: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ...]:
-    """Return the ids, which are in order, without those in some ranges."""
+    """Return the sorted ids without those in some ranges."""
     found: list[Sequence[int]] = []
     at = 0
     for low, high in sorted(ranges):
@@ -165,9 +166,9 @@ def _without(ids: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ..
 
 
 class ResolverAnswers:
-    """The terms of what resolvers answered. Resolvers return the same objects again, so these are remembered.
+    """The terms of resolvers' answers. Resolvers return the same objects repeatedly, so these are cached.
 
-    So are the parts of answers: an answer that shares parts with one before costs what is new in it.
+    So are the parts of answers: an answer costs only the parts that are new.
     """
 
     __slots__ = ("_answers", "_checked", "_lowering", "_single_bytes", "_tables", "_terms")
@@ -183,8 +184,8 @@ class ResolverAnswers:
     def term(self, answer: Any) -> int:
         """Return the term of an answer: None (nothing), bytes, or a regular expression.
 
-        Raises: ResolverError if it is neither, can be empty, or needs a byte that is no token by itself: each
-            would lead where no token is allowed.
+        Raises: ResolverError if it is another object, can be empty, or needs a byte that is not a token: each
+            would lead to a dead end.
         """
         known = self._answers.get(id(answer))
         if known is not None:
@@ -229,10 +230,10 @@ class ResolverAnswers:
 
 
 class Store:
-    """The states and masks of the grammars of one compiler. They are built on demand.
+    """The states and masks of the grammars of one compiler, built on demand.
 
-    Equal rules of different grammars are one rule, so what one grammar has visited is known to the others.
-    Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
+    Equal rules of different grammars are one rule, so the results of one grammar serve the others.
+    Invariant: append-only, except for masks, which can be dropped and recomputed. The caller holds ``lock``.
     """
 
     __slots__ = (
@@ -282,7 +283,7 @@ class Store:
         self.tables = Tables(self.terms, self.semantics, classes.of, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:
-        """Make the run tables of some characters before the first mask that needs them."""
+        """Build the run tables of some characters before the first mask that needs them."""
         with self.lock:
             self.masks.prepare([Lowering(self.tables).term(item) for item in items])
 
@@ -292,23 +293,23 @@ class Store:
         return self.masks.space
 
     def set_budget(self, cache_bytes: int) -> None:
-        """Change how many bytes may be remembered. Neither this nor dropping masks changes a mask."""
+        """Change the size of the caches in bytes. Neither this nor dropping masks changes a mask."""
         self.cache_bytes = cache_bytes
         self.masks.set_budget(cache_bytes // 2)
 
     def limit_masks(self, most: int) -> None:
-        """Leave so many bytes to masks, at most their usual half of the budget."""
+        """Limit masks to a number of bytes, at most their usual half of the budget."""
         self.masks.set_budget(min(self.cache_bytes // 2, most))
 
     def nbytes_held(self) -> int:
-        """Return about how many bytes cannot be dropped: terms, semantic states, rules."""
+        """Return the approximate number of bytes that cannot be dropped: terms, semantic states, rules."""
         held = self.terms.nbytes_held() + self.semantics.nbytes_held() + self.masks.nbytes_held()
         return held + self.nbytes_of_rules() + (0 if self.costs is None else self.costs.nbytes_held())
 
     def nbytes_of_families(self) -> int:
-        """Return about how many bytes the configurations of matchers and the ends of their texts take.
+        """Return the approximate number of bytes of the matchers' configurations and completions.
 
-        Cost: a moment for each family.
+        Cost: a constant for each family.
         """
         return sum(holder.nbytes_held() for holder in (*self.families, *self.budgets))
 
@@ -317,11 +318,11 @@ class Store:
         return sizes["mask_bytes"] + sizes["walk_bytes"]
 
     def nbytes_of_rules(self) -> int:
-        """Return about how many bytes the rules take."""
+        """Return the approximate number of bytes of the rules."""
         return RULE_BYTES * len(self.tables.bodies)
 
     def is_spent(self, parts: int = 2) -> bool:
-        """Return whether new matchers must use a new store: what cannot be dropped takes half of a budget, or
+        """Return whether new matchers must use a new store: the permanent data take half of a budget, or
         memory ran out in the middle of a change.
 
         ``parts``: 3 for a third, and so on.
@@ -334,7 +335,7 @@ class Store:
         )
 
     def holders(self) -> dict[str, int]:
-        """Return the bytes of what holds memory here."""
+        """Return the memory use by type of data, in bytes."""
         return {
             "terms": self.terms.nbytes_held(),
             "semantic_states": self.semantics.nbytes_held(),

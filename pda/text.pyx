@@ -56,7 +56,7 @@ cdef const int8_t* utf8_steps() noexcept nogil:
 
 
 def step(int state, int byte):
-    """Return the state after a byte, or -1 where the bytes are not well-formed UTF-8."""
+    """Return the state after a byte, or -1 if the bytes are not well-formed UTF-8."""
     return utf8_step(state, <uint8_t>byte)
 
 
@@ -73,7 +73,7 @@ cdef inline int32_t hex_digit(uint8_t c) noexcept nogil:
 
 
 cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept nogil:
-    """Return the number that the four hexadecimal digits at ``at`` write, or -1."""
+    """Return the number written by the four hexadecimal digits at ``at``, or -1."""
     cdef int32_t digit, code = 0
     cdef size_t i
     if at + 4 > size:

@@ -1,1 +1,3 @@
-"""Completions: the shortest ends of texts, in bytes and in tokens, and the tokens after which enough are left."""
+"""Completions: the shortest ends of texts, in bytes and in tokens, and the tokens that leave enough of a
+budget.
+"""

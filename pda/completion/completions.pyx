@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Ends of texts: how far they are, the shortest as tokens, and masks that keep one within a budget."""
+"""Ends of texts: their minimal length, the shortest one as tokens, and masks that keep one within a budget."""
 
 cimport cython
 from cython.operator cimport dereference, preincrement
@@ -110,36 +110,36 @@ cdef Cost cost(int32_t least, int32_t least_filled) noexcept nogil:
 
 @cython.final
 cdef class TermCosts:
-    """The fewest bytes of the terms of one store. Hold the lock of the store to use it."""
+    """The minimal lengths in bytes of the terms of one store. The caller holds the lock of the store."""
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
         self.drafting = False
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the results take."""
+        """Return the approximate number of bytes of the results."""
         return sizeof(Cost) * (self.of_term.size() + self.of_rule.size() + self.found.capacity())
 
     def nbytes_held(self):
-        """Return about how many bytes the results take."""
+        """Return the approximate number of bytes of the results."""
         self.terms.meter.settle()
         return self.nbytes()
 
     # -- what objects need -------------------------------------------------------------------------
 
     cdef bint is_settled(self, CallId call) noexcept nogil:
-        """Return whether it is known for good what the required keys of an object add."""
+        """Return whether it is finally known how many bytes the required keys of an object add."""
         return <size_t>call < self.settled.size() and self.settled[call]
 
     cdef int begin_drafts(self) except FAILED nogil:
-        """Remember the costs found from now on, until ``settle`` or ``abandon``: they go by drafts."""
+        """Record the costs found from now on, until ``settle`` or ``abandon``: they depend on drafts."""
         self.drafting = True
         self.unsettled_terms.clear()
         self.unsettled_rules.clear()
         return 0
 
     cdef bint state_object(self, CallId call, int32_t bytes) except FAILED nogil:
-        """Say what the required keys of an object add. Return whether that is new."""
+        """Set how many bytes the required keys of an object add. Return whether that is new."""
         if self.drafted.size() <= <size_t>call:
             self.drafted.resize(<size_t>call + 1, 0)
             self.settled.resize(<size_t>call + 1, False)
@@ -149,7 +149,7 @@ cdef class TermCosts:
         return True
 
     cdef int forget(self) noexcept nogil:
-        """Forget the costs that go by drafts: what objects need has changed."""
+        """Drop the costs that depend on drafts: the requirements of objects have changed."""
         cdef size_t i
         for i in range(self.unsettled_terms.size()):
             self.of_term[self.unsettled_terms[i]].least = 0
@@ -160,7 +160,7 @@ cdef class TermCosts:
         return 0
 
     cdef int settle(self, vector[CallId]& objects) noexcept nogil:
-        """Say that what was stated of these objects holds for good, and the costs that go by it."""
+        """Make the statements about these objects final, and the costs that depend on them."""
         cdef size_t i
         for i in range(objects.size()):
             self.settled[objects[i]] = True
@@ -168,7 +168,7 @@ cdef class TermCosts:
         return 0
 
     cdef int abandon(self, vector[CallId]& objects) noexcept nogil:
-        """Forget what was stated of these objects, and the costs that went by it."""
+        """Drop the statements about these objects, and the costs that depended on them."""
         cdef size_t i
         self.forget()
         for i in range(objects.size()):
@@ -178,14 +178,14 @@ cdef class TermCosts:
         return 0
 
     cdef int32_t least(self, TermId t) except FAILED nogil:
-        """Return the fewest bytes of a string of a term. Cost: a load once it is known."""
+        """Return the minimal length in bytes of the strings of a term. Cost: a load once it is known."""
         if <size_t>t < self.of_term.size() and self.of_term[t].least:
             return self.of_term[t].least - 1
         self.solve(t)
         return self.of_term[t].least - 1
 
     cdef int solve(self, TermId t) except FAILED nogil:
-        """Find the costs of a term and of all that it consists of and calls.
+        """Find the costs of a term and of all its parts and callees.
 
         Rules begin without a string. Rounds over all terms, parts first, find shorter strings until there are
         no more. Results are kept when all are found, so that an interrupted call leaves nothing behind.
@@ -273,7 +273,7 @@ cdef class TermCosts:
         return resolves
 
     cdef int collect(self, TermId t) except FAILED nogil:
-        """List what a term consists of, parts first; bodies of rules come before their calls if they can."""
+        """List the parts of a term in dependency order; bodies of rules come before their calls if possible."""
         cdef uint64_t top
         self.stack.clear()
         self.push(t)
@@ -292,7 +292,7 @@ cdef class TermCosts:
         return 0
 
     cdef int push(self, TermId t) except FAILED nogil:
-        """Queue a term whose cost is not known."""
+        """Queue a term whose cost is unknown."""
         if <size_t>t < self.of_term.size() and self.of_term[t].least:
             return 0
         if self.place.get(t) == NO_VALUE:
@@ -300,7 +300,7 @@ cdef class TermCosts:
         return 0
 
     cdef int push_parts(self, TermId t) except FAILED nogil:
-        """Queue what a term consists of, and the body of the rule that it calls."""
+        """Queue the parts of a term, and the body of the rule that it calls."""
         cdef Term u = self.terms.terms[t]
         cdef Call call
         cdef int32_t k
@@ -326,7 +326,7 @@ cdef class TermCosts:
         return 0
 
     cdef Cost known(self, TermId t) noexcept nogil:
-        """Return the cost of a term as far as it is found."""
+        """Return the cost of a term as far as it is known."""
         cdef int32_t at
         if <size_t>t < self.of_term.size() and self.of_term[t].least:
             return self.of_term[t]
@@ -334,7 +334,7 @@ cdef class TermCosts:
         return cost(NO_END, NO_END) if at == NO_VALUE else self.found[at]
 
     cdef Cost composed(self, TermId t) except * nogil:
-        """Return the cost of a term by those of its parts."""
+        """Return the cost of a term from those of its parts."""
         cdef Term u = self.terms.terms[t]
         cdef Cost a, b
         cdef int32_t k, times, least, filled
@@ -404,7 +404,7 @@ cdef class TermCosts:
         return 0
 
     cdef int search_filled(self, TermId t, int32_t* out) except FAILED nogil:
-        """Find the fewest bytes of a string that is not empty, by a search of the derivatives in breadth."""
+        """Find the minimal length of a non-empty string, by a breadth-first search of the derivatives."""
         cdef KeyMap seen
         cdef vector[TermId] level, next_level
         cdef size_t i
@@ -452,12 +452,14 @@ cdef enum:
 
 
 cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil:
-    """Return the bytes with those that a value needs; both know the rest of a name that was begun."""
+    """Return the bytes combined with those that a value needs; both include the rest of a name that was
+    begun.
+    """
     return max(left, owed.bytes) if owed.in_name else joined(left, owed.bytes)
 
 
 cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except NULL nogil:
-    """Return the record of a key state before further keys: use it before the next one is asked for."""
+    """Return the record of a key state before further keys: use it before the next one is requested."""
     cdef uint64_t key = (<uint64_t>more << 32) | <uint64_t>keys
     cdef int32_t at = estimates.missing_index.get(key)
     cdef Missing nothing
@@ -473,10 +475,10 @@ cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except N
 
 @cython.final
 cdef class KeyRepetitions:
-    """The repetition of further keys in the states of objects, found when it is first asked for.
+    """The repetition of further keys in the states of objects, found on demand.
 
-    A state inside of an object whose keys are tested ends in that repetition and the end of the object. What
-    a further key takes, with what is between keys, is what one round of it takes.
+    A state inside an object whose keys are tested ends in that repetition and the end of the object. The
+    length of a further key, with its separator, is that of one round.
     """
 
     def __cinit__(self, TermStore terms not None):
@@ -525,7 +527,7 @@ cdef class KeyRepetitions:
 
 @cython.final
 cdef class Estimates:
-    """The estimates of one family. Hold the lock of the store to use it."""
+    """The estimates of one family. The caller holds the lock of the store."""
 
     def __cinit__(self, ConfigSpace family not None, Semantics semantics not None, TermCosts costs not None):
         self.family = family
@@ -536,17 +538,17 @@ cdef class Estimates:
         self.relaxed = self.prepared = False
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the results take."""
+        """Return the approximate number of bytes of the results."""
         cdef size_t held = self.frame_index.nbytes() + self.keyed_index.nbytes() + self.representatives.nbytes()
         held += self.missing_index.nbytes() + self.repetitions.nbytes()
         held += 4 * self.frame_found.capacity() + sizeof(Missing) * self.missing_found.capacity()
         return held + (sizeof(Tested) + 1) * self.keyed_found.capacity()
 
     cdef int prepare(self) except FAILED nogil:
-        """Find what the objects of the grammar need, before what contains them is asked for.
+        """Find the requirements of the grammar's objects, before the terms that contain them.
 
-        What other grammars of the store have found is taken as it is. Their other objects are not looked at:
-        this request does not pay for them. If the work ends early, nothing is kept. Cost: once for a grammar.
+        Results of other grammars in the store are reused. Their other objects are ignored, so that this
+        request does not pay for them. If the work ends early, nothing is kept. Cost: once for a grammar.
         """
         cdef vector[CallId] unsettled
         cdef size_t i
@@ -569,7 +571,7 @@ cdef class Estimates:
         return 0
 
     cdef int draft(self, vector[CallId]& objects) except FAILED nogil:
-        """State what objects need: they lie in each other, so until nothing changes, or a few times."""
+        """Set the requirements of objects, which may be nested: repeat until nothing changes, or a few times."""
         cdef size_t i
         cdef int32_t _round
         cdef CallId call
@@ -589,7 +591,7 @@ cdef class Estimates:
         return 0
 
     cdef int32_t of_object(self, CallId call) except FAILED nogil:
-        """Return what the keys that an object needs add to its body."""
+        """Return how many bytes the required keys of an object add to its body."""
         cdef KeysId keys = self.semantics.keys.fresh(self.terms.call_table[call].spec)
         cdef TermId body = self.terms.rule_body[self.terms.call_table[call].rule]
         cdef Tested found
@@ -603,7 +605,7 @@ cdef class Estimates:
         return min(joined(first, self.more_keys(body, keys)), <int32_t>NO_END - 1)
 
     cdef int forget(self) except FAILED nogil:
-        """Forget all estimates: costs have changed."""
+        """Drop all estimates: costs have changed."""
         self.keyed_index.reset()
         self.frame_index.reset()
         self.keyed_found.clear()
@@ -614,7 +616,7 @@ cdef class Estimates:
         return 0
 
     cdef int32_t of_config(self, ConfigId config) except FAILED nogil:
-        """Return the fewest bytes over the members; NO_END if there are none."""
+        """Return the minimal length over the members; NO_END if there are none."""
         cdef int32_t i, first = self.family.configs[config].first, best = NO_END
         if self.family.configs[config].accepting:
             return 0
@@ -624,7 +626,7 @@ cdef class Estimates:
         return best
 
     cdef int32_t of_member(self, Member m) except FAILED nogil:
-        """Return the bytes of a member: of its local state, and of the frames."""
+        """Return the bytes of a member: those of its local state, and of its frames."""
         cdef KeysId keys = self.semantics.keys_at(m.sem)
         cdef int32_t left = joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
         cdef Owed owed
@@ -649,7 +651,7 @@ cdef class Estimates:
     # -- frames ------------------------------------------------------------------------------------
 
     cdef KeysId keys_after(self, int32_t edge, KeysId keys) except ID_FAILED nogil:
-        """Return the key state after the return along an edge. An undeclared key is taken to be new."""
+        """Return the key state after the return along an edge. An undeclared key is assumed to be new."""
         cdef Edge e = self.family.edges[edge]
         cdef KeysId after
         if e.action.restores_caller():
@@ -664,7 +666,7 @@ cdef class Estimates:
         return (<uint64_t>frame << 32) | <uint64_t>keys
 
     cdef int32_t of_frame(self, FrameId frame, KeysId keys) except FAILED nogil:
-        """Return the fewest bytes from the return to a frame to the end. Cost: a look-up once it is known."""
+        """Return the minimal length from the return to a frame to the end. Cost: a look-up once it is known."""
         cdef uint64_t key = self.frame_key(frame, keys), above
         cdef int32_t at = self.frame_index.get(key), e, best, first
         cdef KeysId after
@@ -719,7 +721,7 @@ cdef class Estimates:
         return test == self.first_missing(keys)
 
     cdef TestId first_missing(self, KeysId keys) noexcept nogil:
-        """Return the test of the first required slot that is missing, or NO_TEST; keys come in any order."""
+        """Return the test of the first missing required slot, or NO_TEST; keys come in any order."""
         cdef KeyState* state = &self.semantics.keys.states[keys]
         cdef uint64_t* required = &self.semantics.keys.words[self.semantics.keys.specs[state.spec].required]
         cdef uint64_t* taken = &self.semantics.keys.words[state.taken]
@@ -736,10 +738,10 @@ cdef class Estimates:
         return NO_TEST
 
     cdef KeysId representative(self, KeysId keys) except ID_FAILED nogil:
-        """Return one key state of all those in which terms need the same bytes.
+        """Return a representative of all key states in which terms need the same bytes.
 
-        While required keys are missing, an end takes the first of them next, whatever else was taken. So
-        what counts of the state is that key, and whether the object may go on or end.
+        While required keys are missing, a completion takes the first of them next, regardless of the others.
+        So only that key matters, and whether the object may continue or end.
         """
         cdef KeyState* state
         cdef uint64_t what
@@ -816,7 +818,7 @@ cdef class Estimates:
         return bytes
 
     cdef int keyed(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Give the bytes of a term that tests keys, by those of its parts."""
+        """Set the bytes of a term that tests keys, from those of its parts."""
         cdef int32_t at
         cdef TermId here
         cdef bint done = False
@@ -849,9 +851,9 @@ cdef class Estimates:
         return (<uint64_t>t << 32) | (<uint64_t>self.relaxed << 31) | <uint64_t>keys
 
     cdef bint part(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Give the bytes of a part; if they are not known, queue it and return False.
+        """Get the bytes of a part; if they are unknown, queue it and return False.
 
-        A part that is met again inside of itself is taken to have no string: a shortest one does not need it.
+        A recursive part is assumed to have no string, since a shortest string does not need it.
         """
         cdef uint64_t key = self.term_key(t, keys)
         cdef int32_t at
@@ -874,7 +876,7 @@ cdef class Estimates:
         return False
 
     cdef bint ready(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Compose the bytes of a term of those of its parts; False if some had to be queued."""
+        """Compute the bytes of a term from those of its parts; return False if some had to be queued."""
         cdef Term u = self.terms.terms[t]
         cdef Tested a, b
         cdef int32_t k, next
@@ -905,7 +907,7 @@ cdef class Estimates:
         return known
 
     cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except FAILED nogil:
-        """Give the same for a call: a test, or a rule that tests keys of this object."""
+        """Do the same for a call: a test, or a rule that tests keys of this object."""
         cdef Call call = self.terms.call_table[u.call.id]
         if call.kind == CALL_TEST:
             if call.test == TEST_CONTINUE and self.semantics.keys.holds(keys, TEST_CONTINUE):
@@ -999,7 +1001,7 @@ cdef Stage[7] STAGE = [
 
 @cython.final
 cdef class TextSearch:
-    """Searches in one family. Hold the lock of the store to use it."""
+    """Searches in one family. The caller holds the lock of the store."""
 
     def __cinit__(self, Estimates estimates not None):
         self.family = estimates.family
@@ -1012,7 +1014,7 @@ cdef class TextSearch:
         return held + sizeof(Proposal) * self.proposals.capacity()
 
     cdef int note_known(self, ConfigId config, int32_t length) except FAILED nogil:
-        """Remember that a configuration has an end of so many symbols: searches may stop there."""
+        """Record that a configuration can end with the given number of symbols: searches may stop there."""
         self.known.put(config, length)
         return 0
 
@@ -1021,9 +1023,9 @@ cdef class TextSearch:
     ) except ID_FAILED nogil:
         """Append the symbols from a configuration to one that may end, or whose end is known.
 
-        ``steps``: those that may be taken; what is taken is subtracted. ``hastily``: what is left counts more
-        from the first step on, so that a text is found sooner, which may be longer.
-        Returns: the configuration where they lead; DEAD if none was found within the bounds.
+        ``steps``: the maximum number of steps, which is decremented. ``hastily``: give the estimate of the
+        rest more weight, to find a text sooner that may be longer.
+        Returns: the configuration that they lead to; DEAD if none was found within the bounds.
         """
         cdef int32_t index, stage, allowed, granted, left = self.estimates.of_config(config)
         cdef size_t first = out.size()
@@ -1058,7 +1060,7 @@ cdef class TextSearch:
         return DEAD
 
     cdef int32_t run(self, ConfigId config, int32_t* steps) except ID_FAILED nogil:
-        """Search, and return the index of the place that may end; -1 if none was found in so many steps."""
+        """Search, and return the index of an entry that may end; -1 if none was found within the steps."""
         cdef int32_t index, more = HINTED_STEPS
         cdef ConfigId next
         cdef Proposal now
@@ -1093,11 +1095,11 @@ cdef class TextSearch:
         return self.end_index if self.hinted else -1
 
     cdef bint is_alike(self, ConfigId config) except FAILED nogil:
-        """Return whether enough places with the same local states and the same estimate were visited."""
+        """Return whether enough entries with the same local states and the same estimate were visited."""
         return self.count_alike(config, mix(71, <uint32_t>self.estimates.of_config(config))) > MOST_ALIKE
 
     cdef int32_t count_alike(self, ConfigId config, uint64_t h) except FAILED nogil:
-        """Count one more place with the same local states and hash, and return how many there were."""
+        """Count one more entry with the same local states and hash, and return their number."""
         cdef int32_t i, first = self.family.configs[config].first, count
         for i in range(first, first + self.family.configs[config].count):
             h = mix(h, <uint32_t>self.family.members[i].state)
@@ -1107,7 +1109,7 @@ cdef class TextSearch:
         return count
 
     cdef int visit(self, ConfigId config, int32_t before, SymbolId symbol, int32_t length) except FAILED nogil:
-        """Enter a configuration, and propose the steps from it."""
+        """Enter a configuration, and propose its steps."""
         cdef Reached at
         cdef int32_t known, index, left
         at.config = config
@@ -1157,7 +1159,7 @@ cdef class TextSearch:
         return 0
 
     cdef int propose_steps(self, int32_t index) except FAILED nogil:
-        """Propose the steps from a configuration: of each class of bytes one, inside of captures a few."""
+        """Propose the steps from a configuration: one for each class of bytes, a few inside captures."""
         cdef ConfigId config = self.reached[index].config
         cdef int32_t i, first = self.family.configs[config].first
         cdef Member m
@@ -1175,7 +1177,7 @@ cdef class TextSearch:
         return 0
 
     cdef int propose_owed(self, int32_t index) except FAILED nogil:
-        """Propose what values say that comes next, as far as it can be read: all of it at once."""
+        """Propose the text that values require next, as far as it can be read, all at once."""
         cdef ConfigId config = self.reached[index].config
         cdef int32_t i, first = self.family.configs[config].first, last = -1
         cdef Owed owed
@@ -1187,7 +1189,7 @@ cdef class TextSearch:
         return 0
 
     cdef bint is_new(self, ConfigId config, Owed owed) except FAILED nogil:
-        """Return whether the text was not tried yet at some places with the same local states."""
+        """Return whether the text was not yet tried at some entries with the same local states."""
         return self.count_alike(config, mix(73, <uint32_t>owed.first)) <= MOST_FOLLOWED
 
     cdef int follow(self, int32_t index, Owed owed) except FAILED nogil:
@@ -1219,7 +1221,7 @@ cdef class TextSearch:
         return self.propose(place, symbol, joined(self.estimates.of_config(config), 1))
 
     cdef int rate_bytes(self, Member m, bint each) except FAILED nogil:
-        """Estimate what is left after the bytes that a member may read. ``each``: several of a class."""
+        """Estimate the rest after the bytes that a member may read. ``each``: several of a class."""
         cdef KeysId keys = self.estimates.semantics.keys_at(m.sem)
         cdef int32_t under = self.estimates.of_frame(m.frame, keys), k, byte, left, count, most = SAMPLES
         cdef Owed owed
@@ -1279,7 +1281,7 @@ cdef enum:
 
 
 cdef int64_t spent(TermStore terms) noexcept nogil:
-    """Return the units of work of a store so far."""
+    """Return the total units of work of a store so far."""
     return terms.meter.done + terms.meter.granted - terms.meter.credit
 
 
@@ -1290,7 +1292,7 @@ cdef int64_t allowance(Trie trie) noexcept nogil:
 
 @cython.final
 cdef class Completions:
-    """The shortest ends in one family. Hold the lock of the store to use it.
+    """The shortest completions in one family. The caller holds the lock of the store.
 
     ``token_classes``: the special tokens of the grammar, {ids: number of the class}.
     ``start``: its first term.
@@ -1334,7 +1336,7 @@ cdef class Completions:
     # -- results -----------------------------------------------------------------------------------
 
     cdef int32_t fewest(self, ConfigId config) except FAILED nogil:
-        """Return the fewest tokens known to end a configuration, the stop token not counted, or NOT_FOUND."""
+        """Return the fewest tokens known to end a configuration, without the stop token, or NOT_FOUND."""
         cdef Completion found
         cdef int32_t steps = NOT_FOUND
         self.few(config, &steps)
@@ -1347,9 +1349,9 @@ cdef class Completions:
         return found.fewest
 
     cdef int32_t few(self, ConfigId config, int32_t* steps, Effort effort=BY_TEXT) except FAILED nogil:
-        """Return the tokens of a shortest text of a configuration, or fewer where they are known.
+        """Return the tokens of a shortest text of a configuration, or fewer if known.
 
-        ``steps``: those that the search may take; what it takes is subtracted. ``effort``: BY_HASTE takes a
+        ``steps``: the maximum number of search steps, which is decremented. ``effort``: BY_HASTE accepts a
         text that is found in fewer steps, and may not be a shortest one.
         """
         cdef Completion found = self.known(config)
@@ -1366,7 +1368,7 @@ cdef class Completions:
         return found.fewest
 
     cdef Completion known(self, ConfigId config) noexcept nogil:
-        """Return what is known of a configuration."""
+        """Return the known completion of a configuration."""
         cdef Completion nothing
         cdef int32_t at
         if not self.family.configs[config].accepting:
@@ -1381,7 +1383,7 @@ cdef class Completions:
         return nothing
 
     cdef int enter(self, ConfigId config, Completion found) except FAILED nogil:
-        """Note the end of a configuration."""
+        """Record the completion of a configuration."""
         cdef int32_t at = self.index.get(config)
         if at == NO_VALUE:
             self.index.put(config, <int32_t>self.found.size())
@@ -1408,7 +1410,7 @@ cdef class Completions:
     # -- the shortest text -------------------------------------------------------------------------
 
     cdef int find_text(self, ConfigId config, int32_t* steps, bint hastily) except FAILED nogil:
-        """Find a text of a configuration, a shortest one if not ``hastily``; keep its cut as a witness."""
+        """Find a text of a configuration, a shortest one unless ``hastily``; keep its tokens as a witness."""
         cdef ConfigId end
         self.symbols.clear()
         self.tail.clear()
@@ -1429,7 +1431,8 @@ cdef class Completions:
     cdef int append_known(self, ConfigId config) except FAILED nogil:
         """Append the symbols of the witness of a configuration.
 
-        Special tokens and what follows them stay tokens: one that has a text may have been read as either.
+        Special tokens and their successors stay tokens, since one that has a text may have been read as
+        either.
         """
         cdef Completion at = self.known(config)
         cdef const uint8_t* text
@@ -1464,7 +1467,7 @@ cdef class Completions:
         return False
 
     cdef bint cut_text(self) except FAILED nogil:
-        """Cut the symbols into the fewest tokens; False if the vocabulary cannot spell them.
+        """Split the symbols into the fewest tokens; return False if the vocabulary cannot spell them.
 
         Cost: a step down the trie for each symbol and each length of a token that begins there.
         """
@@ -1510,7 +1513,7 @@ cdef class Completions:
         return i == n
 
     cdef int keep_witness(self, ConfigId config) except FAILED nogil:
-        """Note the tokens of ``cut`` for the configurations on their way, where fewer are not known."""
+        """Record the tokens of ``cut`` for the configurations on their path, unless fewer are known."""
         cdef vector[ConfigId] places
         cdef Completion now, old
         cdef size_t i, n = self.cut.size()
@@ -1544,10 +1547,10 @@ cdef class Completions:
         return 0
 
     cdef int keep_places(self, ConfigId config) except FAILED nogil:
-        """Note the rest of ``symbols`` for each place on their way.
+        """Record the rest of ``symbols`` for each configuration on their path.
 
-        Where another text meets it, a search may stop. Not in captures, where no other text comes to the same
-        place.
+        A search that reaches one of them may stop. Captures are excluded, since no other text reaches the
+        same configuration.
         """
         cdef vector[ConfigId] places
         cdef Completion now, old
@@ -1597,7 +1600,7 @@ cdef class Completions:
     # -- fewer tokens ------------------------------------------------------------------------------
 
     cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except FAILED nogil:
-        """List tokens that may come next and where they lead, shortest first. False if ``effort`` ran out.
+        """List allowed tokens and their targets, shortest first. Return False if ``effort`` ran out.
 
         ``effort``: nodes to visit; in captures, where each makes a configuration, one counts ``price``.
         Cost: a step for each node of the trie that is alive.
@@ -1651,7 +1654,7 @@ cdef class Completions:
         return 0
 
     cdef int collect_special(self, ConfigId config) except FAILED nogil:
-        """Add the special tokens that may come next to the list; those that are text too lead to both."""
+        """Add the allowed special tokens to the list; those that are also text lead to both."""
         cdef size_t c, i, before = self.successors.size()
         cdef ConfigId next
         cdef Successor found
@@ -1678,7 +1681,7 @@ cdef class Completions:
         return 0
 
     cdef int end_tokens(self) except FAILED nogil:
-        """Let the listed tokens end where their bytes led, and take out those that may not end there."""
+        """End the listed tokens where their bytes led, and remove those that may not end there."""
         cdef size_t i, kept = 0
         if not self.family.graph.counts:
             return 0
@@ -1690,7 +1693,7 @@ cdef class Completions:
         return 0
 
     cdef int shorten(self, ConfigId config) except FAILED nogil:
-        """Look in breadth for an end of fewer tokens than the one that is known, and keep its witness."""
+        """Search breadth-first for a completion with fewer tokens than the known one, and keep its witness."""
         cdef int32_t bound = self.known(config).fewest, depth = 0, place = -1, left
         cdef int32_t longest = self.trie.max_depth
         cdef size_t level_end, i, k
@@ -1802,7 +1805,7 @@ cdef inline bint is_within(const uint64_t* some, const uint64_t* all) noexcept n
 
 @cython.final
 cdef class CaptureShapes:
-    """The shapes of one family. Hold the lock of the store to use it."""
+    """The shapes of one family. The caller holds the lock of the store."""
 
     def __cinit__(self, ConfigSpace family not None, Semantics semantics not None):
         self.family = family
@@ -1813,14 +1816,14 @@ cdef class CaptureShapes:
         return 4 * self.steps.capacity() + sizeof(Shape) * self.shapes.capacity() + self.index.nbytes()
 
     cdef int forget(self) except FAILED nogil:
-        """Forget all shapes."""
+        """Drop all shapes."""
         self.index.reset()
         self.shapes.clear()
         self.steps.clear()
         return 0
 
     cdef uint64_t hash_of(self, ConfigId config) except? 0 nogil:
-        """Return a hash of all that a shape has."""
+        """Return a hash of the contents of a shape."""
         cdef int32_t i, first = self.family.configs[config].first, count = self.family.configs[config].count
         cdef uint64_t h = mix(73, <uint32_t>self.family.configs[config].accepting)
         cdef Member m
@@ -1841,7 +1844,7 @@ cdef class CaptureShapes:
         return h
 
     cdef int32_t shape_of(self, ConfigId config) except ID_FAILED nogil:
-        """Return the shape of a configuration, a new one if it has none."""
+        """Return the shape of a configuration, creating it if necessary."""
         cdef uint64_t h = self.hash_of(config)
         cdef int32_t i, first, found = self.index.get(h)
         cdef Shape shape
@@ -1862,7 +1865,7 @@ cdef class CaptureShapes:
         return found
 
     cdef int32_t after(self, int32_t shape, uint8_t byte, int32_t* steps) except ID_FAILED nogil:
-        """Return the shape after a byte, or NO_SHAPE. ``steps`` counts down those not taken before."""
+        """Return the shape after a byte, or NO_SHAPE. ``steps`` counts down new steps."""
         cdef size_t at = self.shapes[shape].first
         cdef ConfigId next
         at += self.family.terms.classes.maps[self.shapes[shape].map].of[byte]
@@ -1876,7 +1879,7 @@ cdef class CaptureShapes:
 
 @cython.final
 cdef class TokenPlaces:
-    """The places of one family. Hold the lock of the store to use it."""
+    """The places of one family. The caller holds the lock of the store."""
 
     def __cinit__(self, ConfigSpace family not None, Semantics semantics not None, Trie trie not None):
         self.family = family
@@ -1890,7 +1893,7 @@ cdef class TokenPlaces:
         return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
 
     cdef bint is_full(self) noexcept nogil:
-        """Return whether so much is kept that all should be forgotten."""
+        """Return whether the memory limit is exceeded, so that all should be dropped."""
         return (
             self.shapes.shapes.size() > MOST_SHAPES
             or self.advances.size() > MOST_ADVANCES
@@ -1898,7 +1901,7 @@ cdef class TokenPlaces:
         )
 
     cdef int forget(self) except FAILED nogil:
-        """Forget all shapes, and where characters lead."""
+        """Drop all shapes, and the targets of characters."""
         self.shapes.forget()
         self.advance_index.reset()
         self.advances.clear()
@@ -1906,7 +1909,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int place_of(self, ConfigId config, PlaceVisit* out) except FAILED nogil:
-        """Give a configuration as a place: in captures, that of its shape."""
+        """Get a configuration as a place: in captures, that of its shape."""
         out.config = config
         out.shape = NO_SHAPE
         if config > DEAD and self.family.configs[config].capturing:
@@ -1915,7 +1918,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int follow(self, PlaceVisit at, uint8_t byte, int32_t* steps, PlaceVisit* out) except FAILED nogil:
-        """Give the place after a byte; its configuration is DEAD if there is none."""
+        """Get the place after a byte; its configuration is DEAD if there is none."""
         if at.shape == NO_SHAPE:
             return self.place_of(self.family.step(at.config, byte), out)
         out.shape = self.shapes.after(at.shape, byte, steps)
@@ -1925,7 +1928,7 @@ cdef class TokenPlaces:
     # -- subtrees in which the number of characters decides -------------------------------------------
 
     cdef int32_t advance_at(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
-        """Return the index of where most characters lead from a place; found at the first time."""
+        """Return the index of the target of most characters from a place; computed at the first use."""
         cdef uint64_t key = place_key(at)
         cdef int32_t found = self.advance_index.get(key), byte, most = 0
         cdef PlaceVisit[0x80] after
@@ -1962,7 +1965,8 @@ cdef class TokenPlaces:
     cdef bint leads_there(
         self, PlaceVisit at, int32_t left, PlaceVisit there, int32_t* steps
     ) except FAILED nogil:
-        """Return whether each character leads there or nowhere, of whose bytes ``left`` come after a place.
+        """Return whether each character leads there or nowhere, given ``left`` bytes of a character after a
+        place.
 
         Lists it and the other places inside of such characters in ``partial``.
         """
@@ -1991,7 +1995,9 @@ cdef class TokenPlaces:
         return True
 
     cdef int ask_lead(self, int32_t index, PlaceVisit at, uint8_t lead, int32_t* steps) except FAILED nogil:
-        """Find whether characters that begin so lead where most do; keeps the places inside of them."""
+        """Determine whether characters with this beginning lead to the common target; store the places inside
+        them.
+        """
         cdef Advance advance = self.advances[index]
         cdef uint64_t bit = <uint64_t>1 << (lead - 0xC0)
         cdef int32_t left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
@@ -2022,9 +2028,9 @@ cdef class TokenPlaces:
         return 0
 
     cdef bint chain_under(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
-        """Return whether the number of characters under the node of a place decides where they lead.
+        """Return whether the number of characters under a place's node determines their targets.
 
-        If so, ``chain`` has the places. Cost: a step for each, and some more where a place is new.
+        If so, ``chain`` has the places. Cost: one step for each, and a few more for a new place.
         """
         cdef SubtreeSummary under
         cdef Advance* advance
@@ -2096,7 +2102,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int list_entry(self, NodeId node, ConfigId config) except FAILED nogil:
-        """Note where tokens enter a capture, with the configuration itself."""
+        """Record where tokens enter a capture, with the configuration itself."""
         cdef Visit entry
         entry.node = node
         entry.config = config
@@ -2116,7 +2122,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef bint list_places(self, ConfigId config, vector[Successor]& out, int32_t* steps) except FAILED nogil:
-        """List the places to which tokens lead, and perhaps some more that are on their way.
+        """List the places to which tokens lead, and perhaps some on their paths.
 
         ``steps``: those between shapes that may be taken. Returns False if they ran out: then places of
         tokens that go through a capture are missing. Cost: a step for each node of the trie that is alive,
@@ -2156,12 +2162,12 @@ cdef class TokenPlaces:
     # -- which tokens are kept -------------------------------------------------------------------------
 
     cdef int rate(self, ConfigId config, bint by_shape, bint keep) except FAILED nogil:
-        """Say whether tokens that lead to a place are kept."""
+        """Set whether tokens that lead to a place are kept."""
         self.kept.put(fork_key(config, by_shape), 1 if keep else 0)
         return 0
 
     cdef bint keeps(self, ConfigId config, bint by_shape, bint others) noexcept nogil:
-        """Return whether tokens that lead to a place are kept; ``others``: by a shape that was not rated."""
+        """Return whether tokens that lead to a place are kept; ``others``: the answer for unrated shapes."""
         cdef int32_t found = self.kept.get(fork_key(config, by_shape))
         return found == 1 or (found == NO_VALUE and by_shape and others)
 
@@ -2170,7 +2176,7 @@ cdef class TokenPlaces:
         return self.keeps(self.family.end_token(at.config), at.shape != NO_SHAPE, others)
 
     cdef int mark_range(self, NodeId first, NodeId end, uint32_t* words, bint keep) except FAILED nogil:
-        """Add the tokens of some nodes to a mask, or take them out."""
+        """Add the tokens of some nodes to a mask, or remove them."""
         cdef int32_t t, last = self.trie.token_first[end]
         cdef uint32_t bit
         self.family.terms.meter.spend((last - self.trie.token_first[first]) // 8)
@@ -2180,7 +2186,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int mark_incomplete(self, NodeId under, bint others, uint32_t* words) except FAILED nogil:
-        """Mark the tokens under the node of ``chain`` that end inside of a character."""
+        """Mark the tokens under the node of ``chain`` that end inside a character."""
         cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
         cdef vector[NodeId].iterator next
         cdef NodeId node
@@ -2206,7 +2212,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int mark_chain(self, NodeId under, bint others, uint32_t* words) except FAILED nogil:
-        """Mark the tokens under the node of ``chain``; how many characters they have says where they lead."""
+        """Mark the tokens under the node of ``chain``, whose number of characters determines their targets."""
         cdef int32_t before = self.trie.summaries[self.trie.summary_of[under]].characters
         cdef int32_t t, last = self.trie.token_first[self.trie.end[under]]
         cdef size_t i, kept = 0
@@ -2228,10 +2234,10 @@ cdef class TokenPlaces:
         return 0
 
     cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except FAILED nogil:
-        """Add to ``words`` the tokens that are kept, and list where tokens enter a capture.
+        """Add the kept tokens to ``words``, and list where tokens enter a capture.
 
-        ``others``: those by a shape that was not rated are kept. Cost: a step for each node of the trie that
-        is alive, but for subtrees in which the number of characters decides, and for each token that is kept.
+        ``others``: tokens with an unrated shape are kept. Cost: a step for each node of the trie that is
+        alive, but for subtrees in which the number of characters decides, and for each token that is kept.
         """
         cdef PlaceVisit at, below
         cdef size_t next = 0
@@ -2283,7 +2289,7 @@ cdef uint64_t NEAR = <uint64_t>1 << 41
 
 @cython.final
 cdef class BudgetMasks:
-    """The cut masks of one family. Hold the lock of the store to use it."""
+    """The budget masks of one family. The caller holds the lock of the store."""
 
     def __cinit__(self, Completions completions not None, int32_t width):
         self.completions = completions
@@ -2297,7 +2303,7 @@ cdef class BudgetMasks:
         return held + self.fork_of.nbytes() + self.row_of.nbytes() + self.group_of.nbytes()
 
     cdef int forget(self) except FAILED nogil:
-        """Forget the successors of all configurations."""
+        """Drop the successors of all configurations."""
         self.fork_of.reset()
         self.places.forget()
         self.forks.clear()
@@ -2306,13 +2312,13 @@ cdef class BudgetMasks:
         return 0
 
     cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
-        """Return the key of a configuration in ``fork_of``: those of one shape have one."""
+        """Return the key of a configuration in ``fork_of``: the same for equal shapes."""
         if self.completions.family.configs[config].capturing:
             return OF_SHAPE | <uint64_t>self.places.shapes.shape_of(config)
         return <uint64_t>config
 
     cdef int32_t places_at(self, ConfigId config) except FAILED nogil:
-        """Return the index of the places after the tokens that may come next; listed at the first time.
+        """Return the index of the places after the allowed tokens; listed at the first use.
 
         Cost of the first time: a step for each node of the trie that is alive, but for subtrees in which all
         characters lead back.
@@ -2345,7 +2351,7 @@ cdef class BudgetMasks:
         return self.completions.family.step(config, token_symbol(self.completions.classes[c].number))
 
     cdef int32_t near_fork_at(self, ConfigId config) except FAILED nogil:
-        """Return the index of some tens of the shortest tokens that enter a capture, each with its place.
+        """Return the index of a few dozen of the shortest tokens that enter a capture, each with its place.
 
         Call it after ``TokenPlaces.mark_tokens``, which finds where they enter.
         """
@@ -2367,7 +2373,7 @@ cdef class BudgetMasks:
         return self.keep_fork(NEAR | <uint64_t>config, False)
 
     cdef int32_t keep_fork(self, uint64_t key, bint complete) except FAILED nogil:
-        """Keep the successors that were listed, those that lead to one configuration together."""
+        """Store the listed successors, those that lead to one configuration together."""
         cdef int32_t at, g = 0
         cdef size_t i
         cdef Fork fork
@@ -2416,19 +2422,19 @@ cdef class BudgetMasks:
     # -- rows --------------------------------------------------------------------------------------
 
     cdef int32_t asked_of(self, int32_t needed, ConfigId config) noexcept nogil:
-        """Return how many tokens must be left after a token whose shape needs so many.
+        """Return how many tokens must remain after a token whose shape needs the given number.
 
-        Where resolvers read captured texts, what ``config`` needs counts as well: a tag that is long is long
-        when it is closed.
+        If resolvers read captured text, the needs of ``config`` count as well: a long tag is also long when
+        it is closed.
         """
         if self.completions.resolves:
             needed = max(needed, self.completions.known(config).fewest)
         return min(CAPTURE_ROOM + 2 * <int64_t>needed, NOT_FOUND)
 
     cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil:
-        """Return whether all tokens that go through a capture leave enough.
+        """Return whether all tokens that pass through a capture leave enough.
 
-        Those that are missing in the list are taken to need no more than twice what is asked of the others.
+        Those missing in the list are assumed to need at most twice as much as required of the others.
         """
         cdef int64_t asked
         if fork.complete and fork.most_by_shape < 0:
@@ -2444,7 +2450,7 @@ cdef class BudgetMasks:
         return self.leaves_enough(self.forks[at], config, room)
 
     cdef bint restore(self, ConfigId config, int32_t room, uint32_t* words) noexcept nogil:
-        """Write a row that was kept. Return False if there is none."""
+        """Write a cached row. Return False if there is none."""
         cdef int32_t at = self.row_of.get((<uint64_t>config << 32) | <uint64_t>room)
         if at == NO_VALUE:
             return False
@@ -2452,7 +2458,7 @@ cdef class BudgetMasks:
         return True
 
     cdef int keep_row(self, ConfigId config, int32_t room, const uint32_t* words) except FAILED nogil:
-        """Keep a row that was cut."""
+        """Cache a row under a budget."""
         if 4 * self.rows.size() > MOST_ROW_BYTES:
             self.row_of.reset()
             self.rows.clear()
@@ -2463,7 +2469,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef int cut(self, ConfigId config, int32_t room, uint32_t* words) except FAILED nogil:
-        """Clear tokens after which the text cannot end within ``room`` tokens, the stop token not counted.
+        """Clear tokens after which the text cannot end within ``room`` tokens, without the stop token.
 
         ``words``: the mask without a budget. An end of ``config`` must be known. Cost: an end for each
         successor that has none yet, once; where tokens are cut, a step for each node of the trie that is
@@ -2486,7 +2492,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef int rate_places(self, ConfigId config, Fork fork, int32_t room) except FAILED nogil:
-        """Say of each place of a fork whether it leaves enough."""
+        """Determine for each place of a fork whether it leaves enough."""
         cdef int32_t g, needed
         cdef bint keep
         self.places.kept.reset()
@@ -2501,7 +2507,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef int mark_special(self, ConfigId config) except FAILED nogil:
-        """Mark the special tokens that are kept."""
+        """Mark the kept special tokens."""
         cdef size_t c, i
         cdef ConfigId next
         cdef TokenId token
@@ -2518,7 +2524,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef int mark_near(self, ConfigId config, int32_t room) except FAILED nogil:
-        """Mark some of the tokens that go through a capture, asked one by one, and that of the witness."""
+        """Mark some of the tokens that pass through a capture, checked one by one, and that of the witness."""
         cdef int32_t g, t, needed, steps = MOST_STEPS
         cdef TokenId token
         cdef Fork fork
@@ -2550,7 +2556,7 @@ cdef class BudgetMasks:
         return needed
 
     cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except FAILED nogil:
-        """Find what successors need. Return whether all that go through a capture leave enough."""
+        """Find the needs of successors. Return whether all that pass through a capture leave enough."""
         cdef Fork fork = self.forks[at]
         cdef int32_t g, needed
         cdef int32_t steps = MOST_STEPS if fork.searched else FIRST_STEPS

@@ -1,1 +1,1 @@
-"""What depends on the text written so far: captures, semantic states, keys of objects."""
+"""State that depends on the text so far: captures, semantic states, keys of objects."""

@@ -1,7 +1,7 @@
 # distutils: language = c++
-"""Actions and resolvers: what captures do when they end, and what dynamic rules mean.
+"""Actions and resolvers: the effects of captures at their end, and the meaning of dynamic rules.
 
-Each is built in or a Python callable. The answers of callables are kept: each is asked once for the same
+Each is built in or a Python callable. The results of callables are cached: each is called once for the same
 arguments.
 """
 
@@ -74,7 +74,7 @@ cdef class SemanticValues:
         return found
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the values take; those of Python's objects are guessed."""
+        """Return the approximate number of bytes of the values; that of Python objects is estimated."""
         return self.links.nbytes() + 22 * self.kind.size() + VALUE_BYTES * self.indexed
 
 
@@ -87,7 +87,7 @@ cdef class SemanticValues:
 cdef class CaptureTexts:
     """The captured strings of one store, by number.
 
-    Invariant: append-only; equal strings that take equally many more bytes are one number.
+    Invariant: append-only; equal strings with the same remaining capacity are one number.
     """
 
     def __cinit__(self):
@@ -105,7 +105,7 @@ cdef class CaptureTexts:
         self.tellers = []
 
     cdef TextId bounded_text(self, object most) except ID_FAILED:
-        """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
+        """Return the empty text of captures that keep a number of bytes, or all if ``most`` is None."""
         if most is None:
             return 0
         if most not in self.bounded:
@@ -113,7 +113,7 @@ cdef class CaptureTexts:
         return self.bounded[most]
 
     cdef TextId new_text(self, int32_t most) except ID_FAILED nogil:
-        """Return an empty text that takes so many bytes."""
+        """Return an empty text with the given capacity in bytes."""
         self.parent.push_back(NO_PARENT)
         self.last.push_back(0)
         self.left.push_back(most)
@@ -143,12 +143,12 @@ cdef class CaptureTexts:
         return found
 
     cdef int is_alike(self, TextId text, int32_t teller) except FAILED with gil:
-        """Return whether an action does not tell the texts that begin with one apart."""
+        """Return whether an action treats all texts with a prefix alike."""
         test, part = self.tellers[teller]
         return not test(part, self.text_of(text))
 
     cdef int spell(self, TextId text, vector[uint8_t]& out) except FAILED nogil:
-        """Write out a captured text, which is kept as a chain of bytes."""
+        """Expand a captured text, which is stored as a chain of bytes."""
         while self.parent[text] != NO_PARENT:
             out.push_back(self.last[text])
             text = self.parent[text]
@@ -161,7 +161,7 @@ cdef class CaptureTexts:
         return (<char*>out.data())[: out.size()]
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the strings take."""
+        """Return the approximate number of bytes of the strings."""
         return self.index.nbytes() + self.teller.nbytes() + 9 * self.parent.size() + 4 * self.value.size()
 
 
@@ -238,7 +238,9 @@ cdef class Callables:
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except ID_FAILED nogil:
-        """Return the value after a callable, FORBIDDEN or NEEDS_STATE. It is asked once for a value and a text."""
+        """Return the value after a callable, FORBIDDEN or NEEDS_STATE. It is called once for a value and a
+        text.
+        """
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = self.pairs.get(key), found
         if pair == NO_VALUE:
@@ -276,7 +278,7 @@ cdef class Callables:
         return FORBIDDEN
 
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
-        """Return what an action reads of a text, which may have been kept whole for a capture around it."""
+        """Return the part of a text that an action reads, since an enclosing capture may keep it whole."""
         cdef size_t size = text.size()
         cdef int32_t most = self.texts.left[self.first_texts[action]]
         if size > <size_t>most:
@@ -284,7 +286,7 @@ cdef class Callables:
         return (<char*>text.data())[:size]
 
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except ID_FAILED nogil:
-        """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
+        """Return the term of a dynamic rule for this value, or NEEDS_STATE."""
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
         cdef TermId term = self.resolved.get(key)
         if term == NO_VALUE:
@@ -324,7 +326,9 @@ cdef class Callables:
             self.terms.meter.resume(&pause)
 
     cdef object part_of(self, object of, ValueId value):
-        """Return what callables depend on, by a function of the value. It is asked once. Raises: Undecided."""
+        """Return the result of a function of the value that callables depend on. It is called once. Raises:
+        Undecided.
+        """
         key = of, value
         found = self.parts.get(key)
         if found is None:
@@ -339,13 +343,13 @@ cdef class Callables:
         return found[1]
 
     cdef TextId first_text(self, ValueId value, ActionId action) except ID_FAILED nogil:
-        """Return the text that a capture begins with, by the action that its end calls."""
+        """Return the initial text of a capture, given the action at its end."""
         if self.tests[action] < 0 or not self.values.stands_in[value]:
             return self.first_texts[action]
         return self.first_told(value, self.tests[action], self.texts.left[self.first_texts[action]])
 
     cdef TextId first_told(self, ValueId value, int32_t test, int32_t most) except ID_FAILED nogil:
-        """Return the empty text of the captures of a stand-in whose actions tell texts apart by one test."""
+        """Return the empty text for captures of a stand-in whose actions distinguish texts by one test."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>test
         cdef TextId found = self.first_alike.get(key)
         if found == NO_VALUE:
@@ -355,7 +359,7 @@ cdef class Callables:
         return found
 
     cdef TextId first_by_part(self, ValueId value, int32_t test, int32_t most) except ID_FAILED:
-        """Return that text, which is one for values that tell the same texts apart."""
+        """Return that text, shared by values that distinguish the same texts."""
         of, tells = self.known_tests[test]
         try:
             part = self.part_of(of, value)
@@ -371,13 +375,13 @@ cdef class Callables:
         return self.texts.bounded[key]
 
     cdef int check_stand_in(self, ValueId value) except FAILED:
-        """Raise ResolverError if a value that is not a stand-in was not decided."""
+        """Raise ResolverError if an actual value was undecided."""
         if not getattr(self.values.objects[value], "stands_in", False):
             raise ResolverError("an action or a resolver did not decide, and its value is not a stand-in")
         return 0
 
     cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil:
-        """Return the value that is asked about many texts in place of another; most are asked themselves."""
+        """Return the value that represents another one for many texts; most represent themselves."""
         cdef ValueId found = self.stand_ins.get(value)
         if found == NO_VALUE:
             found = value
@@ -390,7 +394,7 @@ cdef class Callables:
         return found
 
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil:
-        """Return whether no action forbids the end of a capture, whatever is still read after the text."""
+        """Return whether no action forbids the end of a capture, regardless of further text."""
         cdef int32_t k
         cdef uint64_t key
         key = (<uint64_t>value << 32) | <uint64_t>text
@@ -416,7 +420,7 @@ cdef class Callables:
             self.terms.meter.resume(&pause)
 
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil:
-        """Give what a value says that is still needed, where an open capture has read a text, or NO_TEXT."""
+        """Get the text that a value still requires, given the text of an open capture, or NO_TEXT."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint32_t>text
         cdef int32_t at = self.owed_index.get(key)
         if at != NO_VALUE:
@@ -428,7 +432,7 @@ cdef class Callables:
         return 0
 
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil:
-        """Ask a value for what it still needs; most have nothing to say."""
+        """Ask a value for the text that it still requires; most require none."""
         cdef Pause pause
         known = self.values.objects[value]
         out.bytes = out.first = out.count = out.in_name = 0
@@ -451,7 +455,7 @@ cdef class Callables:
         return 0
 
     cdef tuple checked_owed(self, answer):
-        """Return the bytes, the text, and whether it is of a name. Raises: TypeError for another answer."""
+        """Return the bytes, the text, and whether it is part of a name. Raises: TypeError for another result."""
         if not isinstance(answer, ir.Owed):
             raise TypeError(f"{answer!r:.60} is not an Owed")
         if not isinstance(answer.size, int) or not isinstance(answer.text, str):
@@ -460,7 +464,7 @@ cdef class Callables:
         return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
 
     cdef int32_t enter_owed(self, bytes data) except ID_FAILED:
-        """Return where a text is in ``owed_text``, once for equal ones; -1 if there is no room."""
+        """Return the position of a text in ``owed_text``, shared by equal ones; -1 if there is no room."""
         found = self.owed_places.get(data)
         if found is None:
             found = <int32_t>self.owed_text.size()
@@ -473,7 +477,7 @@ cdef class Callables:
         return found
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the kept answers take."""
+        """Return the approximate number of bytes of the cached results."""
         cdef size_t held = self.resolved.nbytes() + self.pairs.nbytes() + self.ended.nbytes()
         held += self.known_sure.nbytes() + self.owed_index.nbytes() + self.stand_ins.nbytes()
         held += self.first_alike.nbytes() + PART_BYTES * self.parts_kept

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Key states: which keys an object has so far, and which may still come.
+"""Key states: the keys that an object has so far, and those that may still come.
 
 A key state belongs to the inside of one object (``Keyed``). It is immutable and hash-consed, so equal objects
 share their states: the slots taken, the undeclared keys used, and from them the set of *tests* that hold. A
@@ -329,7 +329,7 @@ cdef class KeyNeeds:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the needs take."""
+        """Return the approximate number of bytes of the needs."""
         cdef size_t held = sizeof(Needs) * self.sets.size() + 8 * self.words.size()
         return held + 4 * self.tests_of.size() + 24 * self.rule_tests.size()
 
@@ -445,7 +445,7 @@ cdef class TextSets:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the sets take."""
+        """Return the approximate number of bytes of the sets."""
         return sizeof(TextNode) * self.nodes.size() + self.index.nbytes()
 
 
@@ -459,7 +459,7 @@ cdef class TextSets:
 
 @cython.final
 cdef class UsedKeys:
-    """The strings of one set of texts. Owner: the room of masks that asks for them."""
+    """The strings of one set of texts. Owner: the part of the mask engine that uses them."""
 
     def __cinit__(self, TextSets sets not None, CaptureTexts texts not None):
         self.sets = sets
@@ -468,10 +468,10 @@ cdef class UsedKeys:
         self.generation = 0
 
     cdef int spell(self, TextNodeId used) except ID_FAILED nogil:
-        """Write the texts of a set to ``spelled``, those that are there already first.
+        """Write the texts of a set to ``spelled``, the existing ones first.
 
-        Cost: the texts that the set has beyond the one before; all of them if that had others.
-        Returns: how many texts were written.
+        Cost: the texts that the previous set lacks; all of them if it had others.
+        Returns: the number of texts.
         """
         cdef vector[TextId] added
         cdef size_t k, before
@@ -493,9 +493,10 @@ cdef class UsedKeys:
 cdef bint list_added(
     TextSets sets, TextNodeId old, TextNodeId new, vector[TextId]& out
 ) except FAILED nogil:
-    """Append the texts of a set that another one lacks; False if that one has texts that this one lacks.
+    """Append the texts of a set that another one lacks; return False if that one has texts that this one
+    lacks.
 
-    Then ``out`` holds some texts all the same. Cost: linear in the texts that only one of them has.
+    ``out`` is then partly filled. Cost: linear in the texts that only one of them has.
     """
     cdef vector[TextNodeId] todo    # pairs: a part of the old set, and the part of the new one to hold it
     cdef TextNode o, n
@@ -544,7 +545,7 @@ cdef enum:
 
 @cython.final
 cdef class KeyStates:
-    """The key states of the grammars of one store, and which tests their terms need."""
+    """The key states of the grammars of one store, and the tests that their terms need."""
 
     def __cinit__(self, TermStore terms, uint64_t max_states=2_000_000):
         cdef KeyState none
@@ -559,7 +560,7 @@ cdef class KeyStates:
         self.numbers = {}
 
     def add_spec(self, spec):
-        """Return the number of a spec, which can be satisfied (see ``KeySpec``)."""
+        """Return the number of a satisfiable spec (see ``KeySpec``)."""
         cdef Spec s
         cdef TestId test
         known = self.numbers.get(spec)
@@ -623,7 +624,7 @@ cdef class KeyStates:
     cdef KeysId use(self, KeysId state, TextId text) except ID_FAILED nogil:
         """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come.
 
-        A view takes the first one to be new, and answers NOT_KNOWN for the second.
+        A view assumes that the first one is new, and returns NOT_KNOWN for the second.
         """
         cdef KeyState k = self.states[state]
         cdef int32_t i, size = self.specs[k.spec].words
@@ -646,7 +647,7 @@ cdef class KeyStates:
         return self.intern(k)
 
     cdef KeysId view(self, KeysId state) except ID_FAILED nogil:
-        """Return what walks see of a state: all but the undeclared keys used, which matter to few tokens."""
+        """Return the view of a state in walks: without the undeclared keys used, which matter to few tokens."""
         cdef KeyState k
         cdef int32_t i
         if <size_t>state >= self.view_of.size():
@@ -750,7 +751,7 @@ cdef class KeyStates:
         return 0
 
     cdef bint lives(self, KeysId state, NeedsId needs) noexcept nogil:
-        """Return whether a term with such needs can continue: it meets no test first, or a test that holds."""
+        """Return whether a term with these needs can continue: it has no test first, or one that holds."""
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
@@ -769,7 +770,7 @@ cdef class KeyStates:
         return False
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the key states take."""
+        """Return the approximate number of bytes of the key states."""
         cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
         held += 8 * self.words.size() + self.state_index.nbytes() + 4 * self.view_of.size()
         return held + self.key_sets.nbytes() + self.needs.nbytes()

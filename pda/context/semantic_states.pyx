@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Semantic states: what a configuration knows of the values that were written, beyond syntax.
+"""Semantic states: a configuration's knowledge of the captured values, beyond syntax.
 
 A member of a configuration has a semantic state S: an immutable, hash-consed value, and the text of the open
 captures. When a capturing call returns, its action gets the captured bytes: (S, bytes) -> S or "forbidden".
@@ -57,7 +57,7 @@ cdef enum:
 
 
 cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) except ID_FAILED nogil:
-    """Return the state inside of a capture that has read a text; it has no value and no keys of its own."""
+    """Return the state inside a capture that has read a text; it has no value and no keys."""
     return semantics.intern(parent, 0, KEYS_NONE, text)
 
 
@@ -125,14 +125,14 @@ cdef class Semantics:
         return self.sems.size()
 
     def nbytes_held(self):
-        """Return about how many bytes the states take; those of Python's values are guessed."""
+        """Return the approximate number of bytes of the states; that of Python values is estimated."""
         self.keys.needs.terms.meter.settle()
         cdef size_t held = sizeof(Sem) * self.sems.size() + self.sem_index.nbytes()
         held += self.texts.nbytes() + self.values.nbytes() + self.callables.nbytes()
         return held + self.keys.nbytes()
 
     def start(self, initial, bint stacked):
-        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
+        """Return the initial state of a text. ``stacked``: ``initial`` is a stack of strings."""
         cdef ValueId value = self.values.value_of(() if stacked else initial)
         cdef int32_t last
         if stacked:
@@ -179,7 +179,7 @@ cdef class Semantics:
         return sem
 
     cdef bint is_unsure(self, SemId sem) noexcept nogil:
-        """Return whether an action may have forbidden the reading that led a walk to a state."""
+        """Return whether an action may have forbidden the parse that led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
         return self.values.unsure[self.sems[self.root(sem)].value] != 0
@@ -206,7 +206,7 @@ cdef class Semantics:
     cdef SemId stand_in(self, SemId sem, const int32_t* tests, size_t known) except ID_FAILED nogil:
         """Return the state with the stand-in of its value.
 
-        ``tests``: what tells the texts of its ``known`` innermost captures apart, or -1.
+        ``tests``: the test that distinguishes the texts of its ``known`` innermost captures, or -1.
         """
         cdef Sem root = self.sems[self.root(sem)]
         cdef ValueId value = self.callables.stand_in(root.value)
@@ -262,8 +262,8 @@ cdef class Semantics:
     cdef SemId begin_unknown(self, SemId sem, ActionId action) except ID_FAILED nogil:
         """Return the state of a walk with one more open capture, for a callable.
 
-        If the value is not known, the callable is not called, and the text is kept only if the capture around
-        it keeps all of its text.
+        If the value is unknown, the callable is not called, and the text is kept only if the enclosing
+        capture keeps all of its text.
         """
         if not self.values.symbolic[self.sems[self.root(sem)].value]:
             return self.begin(sem, action)
@@ -272,7 +272,7 @@ cdef class Semantics:
         return in_capture_of(self, sem, KEY_OF_MORE)
 
     cdef bint keeps_bytes(self, SemId sem) noexcept nogil:
-        """Return whether a capture takes the very bytes that are read."""
+        """Return whether a capture records the exact bytes that are read."""
         return self.sems[sem].parent != NO_SEM and self.texts.left[self.sems[sem].text] != 0
 
     cdef SemId end(self, SemId sem, ActionId action) except ID_FAILED nogil:
@@ -336,9 +336,9 @@ cdef class Semantics:
         """Return the text of the characters that a key spells after its quote; NO_TEXT inside an escape,
         and after half of a surrogate pair.
 
-        Each beginning of a key remembers its own, since very many tokens may end a key that is long. An
-        escape counts when it ends, and half of a surrogate pair with the other half.
-        Cost: the bytes since the last beginning that was asked for.
+        Each prefix of a key caches its text, since very many tokens may end a long key. An escape counts when
+        it ends, and half of a surrogate pair with the other half.
+        Cost: the bytes since the last cached prefix.
         """
         cdef vector[TextId] way
         cdef vector[uint8_t] spelled, read
@@ -380,11 +380,11 @@ cdef class Semantics:
         return self.texts.value[text]
 
     cdef TermId resolve(self, SemId sem, ResolverId resolver) except ID_FAILED nogil:
-        """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
+        """Return the term of a dynamic rule in this state, or NEEDS_STATE."""
         return self.callables.resolve(self.sems[self.root(sem)].value, resolver)
 
     cdef TermId bound_of(self, ResolverId resolver) noexcept nogil:
-        """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
+        """Return a term that includes every possible answer of a resolver, or NEEDS_STATE."""
         return self.callables.bounds[resolver]
 
     cdef SemId unsure(self, SemId sem) except ID_FAILED nogil:
@@ -392,11 +392,11 @@ cdef class Semantics:
         return self.with_root(sem, self.intern(NO_SEM, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, ActionId action) noexcept nogil:
-        """Return whether an action may forbid: then a mask cannot be remembered without the state."""
+        """Return whether an action may forbid, so that a mask cannot be cached without the state."""
         return self.callables.kinds[action] == ACT_CALL
 
     cdef int is_sure(self, SemId sem) except FAILED nogil:
-        """Return whether no action can forbid the end of the open capture, whatever is still read of it."""
+        """Return whether no action can forbid the end of the open capture, regardless of further text."""
         cdef ValueId value
         cdef TextId text = self.sems[sem].text
         if not self.in_capture(sem):
@@ -419,7 +419,7 @@ cdef class Semantics:
     # -- object keys in mask walks --------------------------------------------------------------------
 
     cdef KeysId keys_at(self, SemId sem) noexcept nogil:
-        """Return the key state of the object around."""
+        """Return the key state of the enclosing object."""
         return self.sems[self.root(sem)].keys
 
     cdef SemId symbol_with(self, KeysId keys) except ID_FAILED nogil:
@@ -440,11 +440,11 @@ cdef class Semantics:
         return self.with_keys(SEM_SYMBOL, keys)
 
     cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except ID_FAILED nogil:
-        """Write what was read so far of an undeclared key, if the object has used others before.
+        """Write the part of an undeclared key read so far, if the object has used others before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of a key, UNOPENED_KEYS
         before it, NO_KEYS if no key was used. NEEDS_STATE if the text so far, or a second capture that began
-        elsewhere, does not decide which keys go on with it.
+        elsewhere, does not determine the keys that continue it.
         """
         cdef KeysId keys = self.keys_at(sem)
         cdef SemId above
@@ -489,7 +489,7 @@ cdef class Semantics:
         return self.with_keys(sem, self.keys.take(keys, slot_of(test)))
 
     cdef int lives(self, SemId sem, TermId term) except ID_FAILED nogil:
-        """Tell (1 or 0) whether some test that can come first in a term holds, or NEEDS_STATE."""
+        """Return whether (1 or 0) some possible first test of a term holds, or NEEDS_STATE."""
         cdef KeysId keys
         if self.keys.needs.always_lives(term):
             return 1
@@ -500,7 +500,7 @@ cdef class Semantics:
 
 
 cdef int owed_at(Semantics semantics, SemId sem, Owed* out) except FAILED nogil:
-    """Give what the value of a state says that the text still needs."""
+    """Get the text that a state's value still requires."""
     cdef TextId text = semantics.sems[sem].text
     cdef ValueId value = semantics.sems[semantics.root(sem)].value
     # where nothing is owed without a text there is nothing to ask

@@ -1,1 +1,1 @@
-"""Normalised rules to terms. The only package of the automaton that reads `grammar.ir`."""
+"""From normalised rules to terms. The only package of the automaton that imports `grammar.ir`."""

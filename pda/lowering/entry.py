@@ -29,7 +29,9 @@ TokenResolver: TypeAlias = Callable[[ir.TokenTerminal], tuple[tuple[int, ...], i
 
 @dataclass(slots=True)
 class Tables:
-    """What lowered grammars share: the terms, and the numbers of rules, calls, actions and token classes."""
+    """The data shared by lowered grammars: the terms, and the numbers of rules, calls, actions and token
+    classes.
+    """
 
     terms: TermStore
     semantics: Semantics
@@ -53,9 +55,9 @@ class Tables:
 
 @dataclass(slots=True)
 class Lowered:
-    """What lowering gives: the start term, and what of the shared tables the grammar uses.
+    """The result of lowering: the start term, and the entries of the shared tables that the grammar uses.
 
-    ``stacked``: it uses the built-in stack of texts.
+    ``stacked``: it uses the built-in stack of strings.
     """
 
     start: int
@@ -66,7 +68,7 @@ class Lowered:
 def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False) -> Lowered:
     """Lower ``rules`` into the terms of ``tables``.
 
-    ``strip_first_space`` lets one blank before the text go unseen, as SentencePiece's decoder does.
+    ``strip_first_space`` ignores one blank before the text, as SentencePiece's decoder does.
     Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
     """
     lowering = Lowering(tables)
@@ -85,7 +87,7 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
 
 
 def literal_set(terms: TermStore, words: list[bytes]) -> int:
-    """Return any of the words as a term that shares their prefixes. Cost: linear in the bytes, after sorting."""
+    """Return a term for any of the words, with shared prefixes. Cost: linear in the bytes, after sorting."""
     build = TermBuilder(terms)
     return literal_trie(build, {word: [build.sequence([])] for word in words})
 
@@ -95,8 +97,9 @@ def check_bytes(
 ) -> None:
     """Refuse a vocabulary that lacks a token for a byte that the expressions need.
 
-    ``single_bytes`` is the mask of bytes that are a token alone. Without such a token, a text could begin that
-    no token may continue: a dead end. ``silent``: what special and stop tokens would spell as text. Bytes that only `&`, `!` or `!>>` rule out count as needed.
+    ``single_bytes`` is the mask of bytes that are tokens. Without such a token, a text could reach a dead
+    end. ``silent``: the bytes that special and stop tokens would spell as text. Bytes that only `&`, `!` or
+    `!>>` exclude count as needed.
     """
     if single_bytes == ALL_BYTES:
         return
@@ -118,7 +121,7 @@ def check_bytes(
 
 
 def _why_missing(missing: Mapping[int, str], silent: Mapping[int, bytes]) -> str:
-    """Say which stop or special token is one of the missing bytes; empty if none is."""
+    """Name the stop or special token that spells one of the missing bytes; empty if there is none."""
     for token, text in silent.items():
         if len(text) == 1 and text[0] in missing:
             return (
@@ -133,7 +136,7 @@ def _show_byte(byte: int) -> str:
 
 
 def _bytes_of(whole: ir.Expr, known: dict[int, int]) -> int:
-    """Return a mask of bytes that holds every byte of every string (exact but for `&` and `!`).
+    """Return a mask of bytes that includes every byte of every string (exact except for `&` and `!`).
 
     Cost: linear in the expression; no recursion.
     """
@@ -155,7 +158,7 @@ def _bytes_of(whole: ir.Expr, known: dict[int, int]) -> int:
 
 
 def _bytes_by_parts(expr: ir.Expr, parts: list[int]) -> int:
-    """Return the mask of an expression, by those of its parts."""
+    """Return the mask of an expression from those of its parts."""
     match expr:
         case ir.Literal(data):
             return reduce(or_, [1 << byte for byte in data], 0)
@@ -182,7 +185,7 @@ def _bytes_of_ranges(ranges: Ranges) -> int:
 
 
 def regular_tables(terms: TermStore) -> Tables:
-    """Return tables for expressions without references, as resolvers answer them."""
+    """Return tables for expressions without references, such as the answers of resolvers."""
 
     def no_tokens(terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         raise TypeError("a special token in a regular expression")

@@ -1,4 +1,4 @@
-"""Questions about regular expressions that front ends may ask before there is an automaton."""
+"""Queries on regular expressions that front ends need before there is an automaton."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
     """Return whether a regular expression without references matches nothing.
 
     Cost: the derivatives that a breadth-first search visits until one matches the empty string.
-    Raises: BudgetError if ``max_explored`` of them do not tell, or the request has no work left.
+    Raises: BudgetError if ``max_explored`` of them do not decide, or the request has no work left.
     """
     meter = WorkMeter()
 
@@ -46,20 +46,22 @@ class Recognizer:
         self._term = _charged(self._meter, lambda: self._lowering.term(expr))
 
     def matches(self, strings: Iterable[bytes]) -> list[bool]:
-        """Return whether each of some strings is a match. Cost: one derivative a byte, remembered.
+        """Return for each string whether it matches. Cost: one derivative per byte, cached.
 
         Raises: BudgetError if the request has no work left.
         """
         return _charged(self._meter, lambda: [self._terms.matches(self._term, data) for data in strings])
 
     def meets(self, expr: ir.Expr) -> bool:
-        """Return whether any match is also one of another expression. Cost, Raises: as ``is_empty``; terms are shared."""
+        """Return whether some string matches both expressions. Cost, Raises: as ``is_empty``; terms are
+        shared.
+        """
         both = ir.Intersection((self._expr, expr))
         return _charged(self._meter, lambda: self._terms.alive(self._lowering.term(both)))
 
 
 def _charged(meter: WorkMeter, answer: Callable[[], Answer]) -> Answer:
-    """Return an answer, whose work is charged to the request that asks."""
+    """Return a result and charge its work to the current request."""
     work = current_work()
     if work is None:
         return answer()

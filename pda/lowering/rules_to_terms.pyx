@@ -110,7 +110,7 @@ cdef int64_t numbers_given = 0
 
 
 cdef int64_t next_number() noexcept:
-    """Return a number that no lowering and no scan had before."""
+    """Return a number that no lowering and no scan has used before."""
     global numbers_given
     numbers_given += 1
     return numbers_given
@@ -120,7 +120,8 @@ cdef int64_t next_number() noexcept:
 cdef class RuleFacts:
     """Facts about the rules of one grammar, by name. An inner expression with a rule is named by its id.
 
-    Owner: the lowering. Its scan finds out; the maker of terms reads numbers, and notes what terms use.
+    Owner: the lowering. Its scan collects the facts; the maker of terms reads numbers, and records what terms
+        use.
     """
 
     cdef dict bodies            # name -> expression; an inner expression that needs a rule is named by its id
@@ -145,7 +146,7 @@ cdef class RuleFacts:
         self.stacked = False
 
     cdef object callee(self, Expression item):
-        """Return the name of the rule that stands for the item of a capture, scope or object."""
+        """Return the name of the rule for the item of a capture, scope or object."""
         if item.kind == REFERENCE:
             return (<RuleRef>item).name
         name = id(item)
@@ -211,7 +212,7 @@ cdef class TermMaker:
     cdef TermId term(self, Expression expr) except ID_FAILED:
         """Return the term of an expression.
 
-        A pure node stores its term for the newest tables. Older tables look it up.
+        A pure node stores its term for the newest tables. Older tables use a look-up.
         """
         cdef TermId made
         if not expr.flags:
@@ -245,7 +246,7 @@ cdef class TermMaker:
         return made
 
     cdef TermId make(self, Expression expr) except ID_FAILED:
-        """Make the term of an expression that is not known yet."""
+        """Build the term of a new expression."""
         cdef TermId made = EPS
         cdef vector[TermId] kids
         cdef tuple items
@@ -322,7 +323,7 @@ cdef class TermMaker:
         return self.dynamic(self.semantics.add_resolver(resolver))
 
     cdef object token_class(self, object terminal):
-        """Return the number of a set of special tokens, which is looked up once for each that is written."""
+        """Return the number of a set of special tokens, looked up once for each occurrence."""
         key = (terminal.names, terminal.id_ranges, terminal.negated)
         number = self.rules.token_numbers.get(key)
         if number is None:
@@ -338,11 +339,11 @@ cdef class TermMaker:
         return made
 
     cdef TermId before(self, Expression expr, TermId after) except ID_FAILED:
-        """Return the term of an expression and then ``after``.
+        """Return the term of an expression followed by ``after``.
 
-        Sequences lean to the right: what is in front of ``after`` is made anew for it, item by item. So no
-        term of a sequence alone, such as a name, is made first. Restrictions apply first to what follows
-        within their sequence, so those are.
+        Sequences are right-associative: the items before ``after`` are built for it, one by one. So no term
+        of the sequence alone, such as a name, is built first. Restrictions apply first to their continuation
+        within the sequence, so those are.
         """
         cdef tuple items
         cdef Expression item
@@ -364,7 +365,7 @@ cdef class TermMaker:
         return self.joined(self.term(expr), after)
 
     cdef inline TermId joined(self, TermId made, TermId after) except ID_FAILED:
-        """Return the term ``made`` and then ``after``."""
+        """Return the term ``made`` followed by ``after``."""
         cdef int32_t kind = self.terms.terms[made].kind
         if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or after == EMPTY or after == EPS:
             return self.terms.mk_seq(made, after)
@@ -412,7 +413,7 @@ cdef class TermMaker:
         return self.build.call(call, nonempty, name in self.rules.keyed)
 
     cdef SpecId spec_number(self, object spec) except ID_FAILED:
-        """Return the number of a key spec. The same object is looked up once."""
+        """Return the number of a key spec, looked up once for each object."""
         cdef object key = <Py_ssize_t><void*>spec
         cdef object found = self.known.get(key)
         if found is None:
@@ -420,7 +421,7 @@ cdef class TermMaker:
         return found
 
     cdef ActionId action_number(self, object action) except ID_FAILED:
-        """Return the number of an action. The same object is looked up once."""
+        """Return the number of an action, looked up once for each object."""
         cdef object key = <Py_ssize_t><void*>action
         cdef object found = self.known.get(key)
         if found is None:
@@ -437,7 +438,7 @@ cdef class TermMaker:
         return self.build.call(self.call(call, number), False, True)
 
     cdef TermId dynamic(self, ResolverId resolver) except ID_FAILED:
-        """Return the term that calls what a resolver gives."""
+        """Return the term that calls the result of a resolver."""
         cdef Call call
         call.kind = CALL_RESOLVER
         call.resolver = resolver
@@ -481,10 +482,10 @@ cdef enum:
 
 @cython.final
 cdef class KnownRules:
-    """What lowering found out about rules, by their bodies.
+    """The results of lowering for rules, by their bodies.
 
-    A body stores its own place for the newest tables that it was lowered into, so nothing keeps a deleted
-    grammar alive. Older tables look the body up, and hold it. The facts are kept in columns, since there are
+    A body stores its index for the newest tables that it was lowered into, so nothing keeps a deleted grammar
+    alive. Older tables look up the body, and keep it alive. The facts are kept in columns, since there are
     thousands of rules, and more objects would make the garbage collector run more often.
     """
 
@@ -507,7 +508,7 @@ cdef class KnownRules:
         return len(self.nullable)
 
     cdef int clear(self) except FAILED:
-        """Forget all rules."""
+        """Drop all rules."""
         self.forgotten += <int32_t>self.rules.size()
         self.places.clear()
         self.bodies.clear()
@@ -518,7 +519,7 @@ cdef class KnownRules:
         return 0
 
     cdef Py_ssize_t find(self, Expression body, int64_t tag) except ID_FAILED:
-        """Return the place of a body, or -1."""
+        """Return the index of a body, or -1."""
         cdef object found
         if not tag:  # tables of a moment remember no rules
             return -1
@@ -528,7 +529,7 @@ cdef class KnownRules:
         return -1 if found is None else <Py_ssize_t>found
 
     cdef int put(self, Expression body, int64_t tag, KnownRule rule, object nullable) except FAILED:
-        """Remember a body, newly."""
+        """Add a new body."""
         cdef int32_t place = <int32_t>self.rules.size()
         if tag >= body.owner:
             body.owner = tag
@@ -543,7 +544,7 @@ cdef class KnownRules:
 
 @cython.final
 cdef class RuleScan:
-    """Finds what rules refer to, which test keys, which can be empty, and how high they stand.
+    """Finds references, key tests, nullability and heights of rules.
 
     Owner: the lowering. It writes to the facts that it is given.
     """
@@ -598,10 +599,10 @@ cdef class RuleScan:
         return 0
 
     cdef set recall(self):
-        """Use the remembered facts of rules with the same bodies, and return the names of these rules.
+        """Reuse the cached facts of rules with the same bodies, and return the names of these rules.
 
-        A rule is known if the rules that it refers to are known, with the numbers that they had. Cost: linear
-        in the references of remembered rules.
+        A rule is known if the rules that it refers to are known, with the same numbers. Cost: linear in the
+        references of cached rules.
         """
         cdef KnownRules known = self.tables.bodies
         cdef dict found = {}, places = {}, users = {}   # numbers of rules; places of those with references
@@ -660,7 +661,7 @@ cdef class RuleScan:
         return set(found)
 
     cdef object known_pure(self, Expression body):
-        """Return the number of the rule with this body, which has no references; None if it has none yet."""
+        """Return the number of the rule with this body, which has no references; None if it is new."""
         cdef object nullable
         if not self.tag or body.owner != self.tag:
             return None
@@ -668,7 +669,7 @@ cdef class RuleScan:
         return self.tables.rules.get(body.term if nullable is None else (body.term, nullable))
 
     cdef int remember(self, list component) except FAILED:
-        """Remember the rules of a component under their bodies, with the numbers of what they refer to."""
+        """Store the rules of a component under their bodies, with the numbers of their references."""
         cdef KnownRules known = self.tables.bodies
         cdef KnownRule rule
         cdef Expression body
@@ -694,9 +695,9 @@ cdef class RuleScan:
         return 0
 
     cdef dict users_of(self):
-        """Return who refers to a rule, and whether within the same object, by the rule's name.
+        """Return the callers of each rule, and whether they are within the same object, by the rule's name.
 
-        Of the rules that are new; the same dict from the first time on. Few grammars need it.
+        Only for new rules; computed once. Few grammars need it.
         """
         cdef object name, other, same_object
         cdef dict refs
@@ -708,7 +709,7 @@ cdef class RuleScan:
         return self.users
 
     cdef bint calls_keyed(self) except FAILED:
-        """Return whether a new rule calls one which tests keys of the same object."""
+        """Return whether a new rule calls one that tests keys of the same object."""
         cdef object other, same_object
         cdef dict refs
         if self.rules.keyed:
@@ -719,7 +720,7 @@ cdef class RuleScan:
         return False
 
     cdef int spread_keys(self) except FAILED:
-        """Mark the rules that call one which tests keys of the same object."""
+        """Mark the rules that call one that tests keys of the same object."""
         cdef list names
         if not self.calls_keyed():  # nearly always: an object tests its own keys
             return 0
@@ -772,7 +773,7 @@ cdef class RuleScan:
         return None
 
     cdef int find_nullable(self, list names) except FAILED:
-        """Find before which bytes each rule can be empty: the least fixpoint."""
+        """Find the bytes before which each rule can be empty: the least fixpoint."""
         cdef dict todo = {}
         for name in reversed(names):  # callees mostly come after their callers
             self.update_nullable(name, todo)
@@ -782,7 +783,7 @@ cdef class RuleScan:
         return 0
 
     cdef int update_nullable(self, object name, dict todo) except FAILED:
-        """Find before which bytes a rule can be empty. If that has changed, queue its users."""
+        """Find the bytes before which a rule can be empty. If that has changed, queue its users."""
         cdef object mask = self.empty_before(self.rules.bodies[name])
         if mask is not None and mask != self.rules.nullable.get(name):
             self.rules.nullable[name] = mask
@@ -817,14 +818,14 @@ cdef class RuleScan:
         return self.empty_before(expr) is not None
 
     cdef int find_height(self, object name) except FAILED:
-        """Give a rule a height, where those that it can call first have one."""
+        """Give a rule a height, if its possible first calls have one."""
         cdef dict called = {}
         self.left_calls(self.rules.bodies[name], called)
         self.rules.heights[name] = height_above(called, self.rules.heights)
         return 0
 
     cdef int find_heights(self, list names) except FAILED:
-        """Give each rule a height above those of the rules that it can call first."""
+        """Give each rule a height above those of its possible first calls."""
         cdef dict calls = {}, called, heights = self.rules.heights
         cdef list stack, missing
         cdef Py_ssize_t height
@@ -859,7 +860,7 @@ cdef class RuleScan:
 
 
 cdef Py_ssize_t height_above(dict called, dict heights) except FAILED:
-    """Return the height of a rule that calls these first; 0 if that of one of them is not known."""
+    """Return the height of a rule with these first calls; 0 if the height of one is unknown."""
     cdef Py_ssize_t height = 0, other
     cdef object name, found
     for name in called:
@@ -908,7 +909,7 @@ cdef class Lowering:
 
     @property
     def token_classes(self):
-        """The sets of special tokens that the grammar has, and their numbers."""
+        """The grammar's sets of special tokens, and their numbers."""
         return self.rules.token_classes
 
     @property
@@ -957,7 +958,7 @@ cdef class Lowering:
         return self.maker.reference(start, ACTION_NONE, False)
 
     cdef int add_part(self, object name, object part) except FAILED:
-        """Take the start rule of a part, which is made on its own, and remembered with the part."""
+        """Lower the start rule of a part separately, and cache it with the part."""
         cdef tuple known = part.lowered
         cdef RuleFacts made
         cdef object start = part.start
@@ -987,7 +988,7 @@ cdef class Lowering:
         return 0
 
     cdef int add_rule(self, object name) except FAILED:
-        """Number a rule that does not call itself: by its term, so that equal rules are one."""
+        """Number a non-recursive rule by its term, so that equal rules are shared."""
         cdef int32_t body = self.maker.term(self.rules.bodies[name])
         cdef dict rules = self.tables.rules
         cdef object nullable = self.rules.nullable.get(name)
@@ -1000,7 +1001,7 @@ cdef class Lowering:
         return 0
 
     cdef list add_plain(self, list names):
-        """Number the rules that call none which has no number yet, from the last one; return the others."""
+        """Number the rules whose callees all have numbers, from the last one; return the others."""
         cdef list left
         cdef dict numbers = self.rules.numbers
         cdef Py_ssize_t before = 2 * len(names)
@@ -1025,7 +1026,7 @@ cdef class Lowering:
         return names
 
     cdef int add_rules(self, list component, dict graph) except FAILED:
-        """Number rules that call each other: by their shape, seen from the first of them."""
+        """Number mutually recursive rules by their shape, seen from the first of them."""
         inside = set(component)
         order = {component[0]: 0}
         todo = [component[0]]
@@ -1053,7 +1054,7 @@ cdef class Lowering:
         return 0
 
     cdef int record(self, Expression expr) except FAILED:
-        """Record what an expression uses of the shared tables, without making terms: tokens, strings."""
+        """Record the expression's uses of the shared tables, without building terms: tokens, strings."""
         if not expr.flags or expr.scanned_by == self.note_number:
             return 0
         expr.scanned_by = self.note_number
@@ -1070,7 +1071,8 @@ cdef class Lowering:
         return 0
 
     cdef object shape(self, Expression expr, dict order, dict seen):
-        """Return a number for the expression with numbers for the names of rules: equal shapes mean the same.
+        """Return a number for the expression with rule names replaced by numbers: equal shapes have the same
+        meaning.
 
         An expression without rules of the component is numbered by its term: odd, where others are even.
         Cost: each object once.

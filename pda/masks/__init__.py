@@ -1,1 +1,1 @@
-"""Which tokens may follow a configuration."""
+"""The tokens that may follow a configuration."""

@@ -213,7 +213,7 @@ cdef inline Mask nothing() noexcept nogil:
 
 
 cdef inline bint leads_nowhere(const Mask& mask) noexcept nogil:
-    """Return whether a mask has only tokens that are allowed whatever the stack is."""
+    """Return whether a mask has only tokens that are allowed with any stack."""
     return (
         not mask.pending_count
         and not mask.group_count
@@ -226,7 +226,7 @@ cdef inline bint leads_nowhere(const Mask& mask) noexcept nogil:
 
 
 cdef inline bint is_nothing(const Mask& mask) noexcept nogil:
-    """Return whether a mask has no tokens, whatever the stack is."""
+    """Return whether a mask has no tokens with any stack."""
     return mask.dense == NO_ROW and not mask.sparse_count and leads_nowhere(mask)
 
 

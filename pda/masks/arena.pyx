@@ -1,10 +1,11 @@
 # distutils: language = c++
-"""The memory of the masks of local states: rows, sparse tokens, groups of suffixes, and masks made of them.
+"""The memory of the masks of local states: rows, sparse tokens, groups of suffixes, and masks composed of
+them.
 
-A mask has the tokens that are allowed whatever the stack is (a row or a list, whichever is smaller), and
-those that depend on the stack: see ``Mask``. Equal groups of suffixes are one id: else every path through
-an ambiguous stack would make masks of its own. Masks refer to each other by number, so all are dropped
-together when they take more than their budget.
+A mask has the tokens that are allowed with any stack (a row or a list, whichever is smaller), and those that
+depend on the stack: see ``Mask``. Equal groups of suffixes have one id; otherwise every path through an
+ambiguous stack would have separate masks. Masks refer to each other by number, so all are dropped together
+when they exceed their budget.
 """
 
 cimport cython
@@ -35,7 +36,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskContext:
-    """What masks are made from: terms, configurations, the vocabulary. One for each engine."""
+    """The inputs of masks: terms, configurations, the vocabulary. One for each engine."""
 
     def __cinit__(
         self,
@@ -70,7 +71,7 @@ cdef class MaskContext:
         self.class_tokens.push_back(ids)
 
     cdef int renew(self) except FAILED nogil:
-        """Begin again without configurations, suffix tries and run tables; they are made when needed."""
+        """Start again without configurations, suffix tries and run tables, which are built on demand."""
         with gil:
             self.space = ConfigSpace(
                 self.terms, self.semantics, True, self.space.max_configurations, self.space.max_members
@@ -81,7 +82,7 @@ cdef class MaskContext:
 
 
 cdef class MaskPart:
-    """One part of the mask engine. Subclasses are final, and hold what their job needs."""
+    """One part of the mask engine. Subclasses are final, and hold only what their job needs."""
 
     def __cinit__(self, MaskContext context not None, *_):
         self.context = context
@@ -90,14 +91,14 @@ cdef class MaskPart:
         self.runs = context.runs
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all masks. The context was renewed before, so its new objects are taken here."""
+        """Drop all masks. The context has already been renewed, so its new objects are stored here."""
         with gil:
             self.space = self.context.space
             self.runs = self.context.runs
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes that the part holds and a drop gives back."""
+        """Return the bytes of the part that a drop frees."""
         return 0
 
 
@@ -127,7 +128,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskArena:
-    """The rows, masks and groups of one store. ``MaskEngine`` owns it; all parts append to it."""
+    """The rows, masks and groups of one store. Owned by ``MaskEngine``; all parts append to it."""
 
     def __cinit__(self, MaskContext context not None):
         self.context = context
@@ -140,7 +141,7 @@ cdef class MaskArena:
         self.free_rows()
 
     cdef int free_rows(self) noexcept nogil:
-        """Give back the memory of all rows."""
+        """Free the memory of all rows."""
         cdef size_t i
         for i in range(self.blocks.size()):
             give_back(self.blocks[i].first, self.blocks[i].second)
@@ -152,7 +153,7 @@ cdef class MaskArena:
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all masks."""
+        """Drop all masks."""
         self.free_rows()
         self.masks.clear()
         self.sparse_tokens.clear()
@@ -185,13 +186,13 @@ cdef class MaskArena:
         return held + self.group_index.nbytes()
 
     cdef size_t row_bytes(self) noexcept nogil:
-        """Return the bytes from one row to the next."""
+        """Return the distance in bytes from one row to the next."""
         return (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
 
     cdef RowId new_row(self) except ID_FAILED nogil:
-        """Make a row of zeros. Rows never move, so growing never copies them.
+        """Create a row of zeros. Rows never move, so growing never copies them.
 
-        They are taken from blocks of fresh memory, which is zero as it comes.
+        They come from blocks of fresh, zeroed memory.
         """
         cdef size_t bytes = self.row_bytes()
         cdef uint32_t* row
@@ -223,7 +224,7 @@ cdef class MaskArena:
         return <int32_t>self.rows.size() - 1
 
     cdef int give_back_row(self, RowId row) noexcept nogil:
-        """Take back a row that nothing refers to, if it was made last."""
+        """Free an unused row, if it was created last."""
         if row == NO_ROW or row != <int32_t>self.rows.size() - 1:
             return 0
         if <char*>self.rows[row] + self.row_bytes() == self.fresh:  # else it is the last one of the block before
@@ -234,7 +235,7 @@ cdef class MaskArena:
         return 0
 
     cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil:
-        """Make a row with these tokens, clear their list, and return the number of the row."""
+        """Create a row with these tokens, clear their list, and return the number of the row."""
         cdef size_t k
         cdef RowId row = self.new_row()
         cdef uint32_t* bits = self.rows[row]
@@ -244,7 +245,7 @@ cdef class MaskArena:
         return row
 
     cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil:
-        """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or NO_ROW."""
+        """Set the tokens that a mask allows with any stack. ``dense``: a row with further tokens, or NO_ROW."""
         cdef size_t k
         cdef uint32_t* bits
         if dense == NO_ROW and tokens.size() > <size_t>(self.width // SPARSE):
@@ -350,7 +351,7 @@ cdef class MaskArena:
         return 0
 
     cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil:
-        """Return where the places of a group begin by the first byte of their suffixes, in `byte_places`.
+        """Return the starts of a group's places by the first byte of their suffixes, in `byte_places`.
 
         The places of byte ``b`` are those from entry ``b`` to before entry ``b + 1``, all inclusive. NULL for a
         group of few places. The first time, this costs a pass over the children of all places.

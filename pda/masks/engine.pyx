@@ -1,18 +1,18 @@
 # distutils: language = c++
-"""Masks: which tokens may follow a configuration. The engine owns what makes them; ``fill`` is the pipeline.
+"""Masks: the tokens that may follow a configuration. The engine owns the parts that compute them; ``fill`` is
+the pipeline.
 
 The mask of a configuration is the union of the masks of its members' local states (``walk``). A token may
-return out of a member's frame and have bytes left over, its suffix. Then each edge of the frame gives a
-return state. The answer for (suffixes, return state) is a mask of the same form, remembered under that pair
-(``mask_assembly``). A state is split into prefixes and continuations (``prefixes``), as if every
-prefix were a rule that returns.
+return into a member's frame with bytes left over, its suffix. Then each edge of the frame gives a return
+state. The result for (suffixes, return state) is a mask of the same form, cached under that pair
+(``mask_assembly``). A state is split into prefixes and continuations (``prefixes``), as if every prefix were
+a rule that returns.
 
-Where the semantic state decides, at a place of the vocabulary, the real configuration takes the bytes up to
-there. What may follow is joined from the masks of its members again, limited to the subtree of the place
-(``mask_assembly``).
-
-A mask of several operands is remembered under the list of its operands, since joining costs more than a
-look-up. A configuration remembers its list, and later its finished mask (``mask_cache``).
+If the semantic state decides at a node of the vocabulary, the actual configuration is stepped to that node.
+The mask there is assembled again from the masks of its members, limited to the subtree of the node
+(``mask_assembly``). A mask of several operands is cached under the list of its operands, since computing the
+union costs more than a look-up. A configuration caches its list, and later its finished mask
+(``mask_cache``).
 """
 
 cimport cython
@@ -65,9 +65,9 @@ cdef enum:
 
 @cython.final
 cdef class CutFill:
-    """A fill to be continued: what the scratch of an engine holds while it is under way.
+    """An interrupted fill: the engine's scratch data for it.
 
-    It holds for the family, the configuration and the masks of an epoch.
+    It is valid for one family, configuration and epoch of masks.
     """
 
     def __cinit__(self):
@@ -76,7 +76,7 @@ cdef class CutFill:
         self.found = Operands()
 
     cdef int swap(self, MaskEngine e) except FAILED nogil:
-        """Exchange what is kept here with the scratch of an engine."""
+        """Swap the saved data with the scratch of an engine."""
         with gil:
             self.work, e.assembler.work = e.assembler.work, self.work
             self.found, e.assembler.found = e.assembler.found, self.found
@@ -100,10 +100,10 @@ cdef class CutFill:
 
 @cython.final
 cdef class MaskParts:
-    """The parts of one engine, in the order in which they were made, to be dropped and weighed together.
+    """The parts of one engine, in order of creation, to be dropped and measured together.
 
-    A part uses those made before it, so each one knows the one before it as the next. Nothing in an engine is
-    a cycle then: its memory is free once nobody uses it.
+    A part uses those created before it, so each one refers to its predecessor. An engine thus has no
+    reference cycles, and its memory is freed as soon as it is unused.
     """
 
     def __cinit__(
@@ -118,19 +118,19 @@ cdef class MaskParts:
         self.weight = self.weighed = 0
 
     cdef int drop(self) except FAILED nogil:
-        """Drop all parts. The context has begun again, and the arena is empty."""
+        """Drop all parts. The context has already been renewed, and the arena is empty."""
         drop_from(self.last)
         self.weigh()
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes held, those of the cache of masks aside, as of the last few walks."""
+        """Return the bytes held, without the cache of masks, as measured a few walks ago."""
         if self.walker.walks - self.weighed >= WEIGHED or self.walker.walks < self.weighed:
             self.weigh()
         return self.weight
 
     cdef int weigh(self) noexcept nogil:
-        """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
+        """Count the bytes of the parts. They are spread in memory, so this is done only every few walks."""
         # the cache is weighed with every mask
         self.weight = self.context.runs.index_nbytes() + nbytes_from(self.last) - self.cache.nbytes()
         self.weighed = self.walker.walks
@@ -139,7 +139,7 @@ cdef class MaskParts:
 
 @cython.final
 cdef class MaskEngine:
-    """The masks of the grammars of one store over one vocabulary. Owns the parts that make them."""
+    """The masks of the grammars of one store over one vocabulary. Owns the parts that compute them."""
 
     def __cinit__(
         self,
@@ -218,7 +218,7 @@ cdef class MaskEngine:
         self.context.add_token_class(tokens)
 
     def prepare(self, items):
-        """Make the run tables of some repeated items over the whole vocabulary. ``items``: terms."""
+        """Build the run tables of some repeated items over the whole vocabulary. ``items``: terms."""
         cdef CodeId code
         cdef RunId run
         cdef Span after
@@ -236,8 +236,8 @@ cdef class MaskEngine:
     cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
         """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
 
-        The steps: take a remembered mask; else collect the operands of the members, join them, try what the
-        operands leave open on the configuration itself, and remember the result.
+        The steps: use a cached mask; otherwise collect the operands of the members, compute their union, try
+        the undecided tokens on the configuration itself, and cache the result.
         """
         cdef MaskRef mask
         self.fills += 1
@@ -255,7 +255,7 @@ cdef class MaskEngine:
     ) except FAILED nogil:
         """Do ``units`` of the work of a fill, and a little more. Return whether the mask is written.
 
-        ``cut``: what earlier calls did for it; it takes what this one does. Each call does something that stays.
+        ``cut``: the progress of earlier calls, to which this one adds. Each call makes progress.
         """
         cdef bint is_done
         if mask_of(family.configs[config], self.epoch).kind != MASK_NONE:
@@ -292,7 +292,7 @@ cdef class MaskEngine:
         return is_done
 
     cdef int begin(self, ConfigSpace family, ConfigId config) except FAILED nogil:
-        """Begin to make a mask."""
+        """Begin to compute a mask."""
         self.terms.meter.set_limit(ENDLESS, True)
         self.walker.forget_cut()
         self.assembler.begin_fill(family, config)
@@ -308,9 +308,9 @@ cdef class MaskEngine:
     cdef bint advance(
         self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
     ) except FAILED nogil:
-        """Make the mask that was begun, and remember it. Return False if that takes more work than ``units``.
+        """Continue computing the mask, and cache it. Return False if that takes more work than ``units``.
 
-        What was done is then in the scratch of the parts and in ``words``, and another call goes on.
+        The progress is then in the scratch of the parts and in ``words``, and another call continues.
         """
         cdef int64_t until = min(self.terms.meter.units() + units, ENDLESS)
         cdef MaskRef mask
@@ -344,9 +344,9 @@ cdef class MaskEngine:
     ) except FAILED nogil:
         """Find the operands of a mask, or write it by trying all tokens, whichever takes less work.
 
-        Return False where the meter shows more than ``until`` before that. Walks come first, since all configurations
-        share them. When they have taken ``walk_units`` of work, all tokens are tried. Where that was in vain, or took
-        more, walks may take more from then on: so trials end in grammars in which they do not pay.
+        Return False if the meter exceeds ``until`` before that. Walks come first, since all configurations
+        share them. When they have taken ``walk_units`` of work, all tokens are tried. If that failed, or took
+        more, walks may take more from then on: so trials stop in grammars where they do not pay off.
         """
         cdef int64_t most = self.walk_units - self.spent, begun = self.terms.meter.units()
         cdef int64_t left = self.terms.meter.units_until(until)
@@ -375,7 +375,7 @@ cdef class MaskEngine:
     ) except FAILED nogil:
         """Write the mask of a configuration by trying all tokens on it. Return whether it is written.
 
-        If not, this is over where it was in vain: in another phase. Else another call goes on.
+        If not, either the trial failed and the phase changes, or another call continues.
         """
         cdef int64_t begun = self.terms.meter.units(), left = self.terms.meter.units_until(until)
         cdef int64_t most = MOST_TRIED - self.spent if self.context.layers.walks else ENDLESS
@@ -403,7 +403,7 @@ cdef class MaskEngine:
     cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil:
         """Return whether all tokens may be tried on a configuration.
 
-        Not so where trials would keep each string that may be a name or a key: see `TokenTrials.try_subtree` too.
+        Not if trials would store each string that may be a name or a key: see also `TokenTrials.try_subtree`.
         """
         cdef int32_t i
         if family.stand_in(config) != config or family.configs[config].capturing:
@@ -416,7 +416,7 @@ cdef class MaskEngine:
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except FAILED nogil:
-        """Write the mask of a configuration that remembers its mask or its list of operands."""
+        """Write the mask of a configuration with a cached mask or list of operands."""
         cdef RowId likely_base
         if is_whole(mask):
             self.hits += 1
@@ -439,7 +439,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int begin_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
-        """Begin to try what is undecided on the real configuration, and to add what it allows."""
+        """Begin to try undecided tokens on the actual configuration, and to add the allowed ones."""
         self.simulations += 1
         if self.trials.trial.tries_special_tokens or self.trials.trial.tries_everything:
             self.trials.try_special_tokens(family, config, words)
@@ -452,7 +452,7 @@ cdef class MaskEngine:
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
     cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept nogil:
-        """Return what is remembered of the mask of a configuration, stop tokens aside."""
+        """Return the cached mask of a configuration, without stop tokens."""
         cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
         if mask.kind == MASK_OPERANDS and self.cache.lists[operands_of(mask)].mask.kind != MASK_NONE:
             mask = self.cache.lists[operands_of(mask)].mask
@@ -472,13 +472,13 @@ cdef class MaskEngine:
         return 0
 
     cdef MaskRef intern_mask(self, ConfigSpace family, ConfigId config, const uint32_t* words) except *:
-        """Remember the mask of a configuration, given in full and without stop tokens, as a row."""
+        """Cache the complete mask of a configuration, without stop tokens, as a row."""
         cdef MaskRef mask = mask_ref(MASK_ROW, self.cache.intern_row(words))
         remember(&family.configs[config], mask, self.epoch)
         return mask
 
     cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except FAILED nogil:
-        """List the rows of the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
+        """List the rows among the operands of a mask of kind MASK_OPERANDS, each once, in order."""
         return self.cache.operand_rows(operands_of(mask), out)
 
     cdef const uint32_t* row_words(self, RowId number) noexcept nogil:
@@ -490,14 +490,14 @@ cdef class MaskEngine:
     cdef uint64_t changes_made(self) noexcept nogil:
         """Return a number that changes when masks may take more memory than before.
 
-        It leaves out rows of sparse masks: they are rare, and new lists come with them.
+        It ignores rows of sparse masks: they are rare, and come with new lists.
         """
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except FAILED nogil:
-        """Drop all masks if they take more than their budget, or their walks half of their configurations.
+        """Drop all masks if they exceed their budget, or their walks half of their configurations.
 
-        No caller may hold ids of masks then.
+        No caller may hold ids of masks at this point.
         """
         self.weighed = self.changes_made()
         if (
@@ -508,7 +508,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all masks, and all that refers to them; they come back equal."""
+        """Drop all masks, and everything that refers to them; they are recomputed on demand."""
         self.context.renew()
         self.arena.drop()
         self.parts.drop()
@@ -518,7 +518,7 @@ cdef class MaskEngine:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes held by masks, and by what finds them."""
+        """Return the bytes of the masks, and of their indexes."""
         return self.arena.nbytes() + self.context.runs.nbytes() + self.cache.nbytes() + self.parts.nbytes()
 
     def counts(self):
@@ -551,12 +551,12 @@ cdef class MaskEngine:
         }
 
     def set_budget(self, max_bytes):
-        """Change how many bytes masks may take. It is looked at with the next mask."""
+        """Change the memory limit of masks in bytes. It is checked with the next mask."""
         self.context.terms.meter.settle()
         self.context.max_bytes = max_bytes
 
     def nbytes_held(self):
-        """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""
+        """Return the approximate number of bytes that a drop of masks keeps: facts about terms and tokens."""
         self.context.terms.meter.settle()
         return (
             self.assembler.prefixes.nbytes()
@@ -579,10 +579,10 @@ MOST_SHOWN = 8     # return states that a dump shows of a frame
 
 
 cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
-    """Return the operands of a mask, what is left to trials, and what making all of it cost.
+    """Return the operands of a mask, its trials, and the cost of computing it.
 
-    It is explained by walks, also where a fill tries all tokens. Cost: that of these walks; the lock of the store is
-    held by the caller.
+    It is explained by walks, even if a fill would try all tokens. Cost: that of these walks. The caller holds
+    the lock of the store.
     """
     cdef uint64_t walks = engine.walker.walks, nodes = engine.walker.visited_nodes
     cdef uint64_t spelled = engine.literals.spelled_masks
@@ -605,7 +605,7 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
 
 
 cdef dict describe(MaskEngine engine, Operand operand, bint sure):
-    """Return one operand: how its tokens are kept, how many there are, what a filter leaves, what it cost."""
+    """Return one operand: its representation, its number of tokens, the number after its filter, its cost."""
     cdef Mask mask
     cdef int32_t excluded = 0
     cdef bint narrowed = False

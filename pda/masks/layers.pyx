@@ -1,12 +1,11 @@
 # distutils: language = c++
 """One switch for each optimisation of masks, for tests and benchmarks.
 
-No layer changes a bit of a mask: each only finds the same mask faster. The tests run the same cases with
-each layer off (``tests/matrix``), and ``lab/benchmarks/ablation.py`` measures what each is worth. This is not
-public API.
+No layer changes a mask: each only finds the same mask faster. The tests run the same cases with each layer
+off (``tests/matrix``), and ``lab/benchmarks/ablation.py`` measures the gain of each. This is not public API.
 
 >>> from stackmask.pda.masks import layers
->>> with layers.without("runs"):    # stores that are made here have no tables of runs
+>>> with layers.without("runs"):    # stores that are created here have no tables of runs
 ...     pass
 """
 
@@ -30,12 +29,12 @@ LAYERS = (
 
 
 cdef Layers layers_now() noexcept nogil:
-    """Return the switches as they are now. An engine copies them when it is made."""
+    """Return the current switches. An engine copies them when it is created."""
     return NOW
 
 
 def switch(names, bint on):
-    """Switch layers on or off for the engines that are made from now on."""
+    """Switch layers on or off for the engines created from now on."""
     global NOW
     cdef dict found = NOW
     for name in names:
@@ -47,9 +46,9 @@ def switch(names, bint on):
 
 @contextmanager
 def without(*names):
-    """Switch some layers off for the engines that are made inside of the ``with`` block.
+    """Switch some layers off for the engines created inside the ``with`` block.
 
-    After it, all layers are what they were before: such blocks may be inside of each other.
+    Afterwards, all switches are restored: such blocks may be nested.
     """
     global NOW
     cdef dict before = NOW

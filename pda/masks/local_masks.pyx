@@ -1,13 +1,13 @@
 # distutils: language = c++
-"""The masks of local states, and of suffixes in return states. They are made on demand, then remembered.
+"""The masks of local states, and of suffixes in return states, computed on demand and cached.
 
-The frame of a local state is not known. So its mask says which tokens are allowed with any stack, and which
-tokens depend on the stack. Three things keep walks short:
+The frame of a local state is unknown. So its mask separates the tokens allowed with any stack from those that
+depend on the stack. Three things keep walks short:
 
 - The suffixes of tokens that return are kept as groups of places in the trie, and a return state is walked
-  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, as where a name may
-  end anywhere, they are made once a caller needs them. At the end of a text, none does.
-- Runs of one character class are looked up. A mask *includes* the masks of the run and of what follows it.
+  over such a group. Groups with more than an eighth of the nodes of the vocabulary, as where a name may end
+  anywhere, are built on demand. At the end of a text, none is needed.
+- Runs of one character class are looked up. A mask *includes* the masks of the run and of its continuation.
 - Some tokens are classified without a walk (``token_partition``).
 """
 
@@ -67,7 +67,7 @@ cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bi
 cdef bint resume(
     LocalMasks masks, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found
 ) except FAILED nogil:
-    """Go on with a walk, if it was cut before. Return whether it was."""
+    """Continue a walk that was interrupted before. Return whether there was one."""
     cdef CutWalk cut
     if not masks.walker.take_cut(query, places, &cut):
         return False
@@ -79,7 +79,7 @@ cdef bint resume(
 
 @cython.final
 cdef class LocalMasks(MaskPart):
-    """The masks of local states, remembered by their queries."""
+    """The masks of local states, cached by their queries."""
 
     def __cinit__(
         self,
@@ -101,7 +101,7 @@ cdef class LocalMasks(MaskPart):
         self.shortened = 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all masks."""
+        """Drop all masks."""
         self.entries = 0
         self.state_masks.reset()
         self.subtree_masks.reset()
@@ -125,7 +125,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId make(
         self, WalkQuery query, vector[PlaceId]& places, vector[Include]& includes
     ) except ID_FAILED nogil:
-        """Walk some places and return the mask. ``includes``: masks that it includes besides."""
+        """Walk some places and return the mask. ``includes``: masks that it also includes."""
         cdef WalkResult found
         cdef uint64_t before = self.walker.visited_nodes
         cdef MaskId made
@@ -142,7 +142,7 @@ cdef class LocalMasks(MaskPart):
         return made
 
     cdef int remember(self, KeyMap* masks, uint64_t key, MaskId mask) except FAILED nogil:
-        """Remember a mask, if it is whole."""
+        """Cache a mask, if it is complete."""
         if not self.terms.meter.is_over:
             masks.put(key, mask)
         return 0
@@ -154,7 +154,7 @@ cdef class LocalMasks(MaskPart):
         WalkResult& found,
         vector[Include]& includes,
     ) except ID_FAILED nogil:
-        """Make a mask of the result of a walk, and include what run tables add."""
+        """Create a mask from the result of a walk, and include the masks of run tables."""
         cdef Mask mask = nothing()
         cdef size_t r
         cdef size_t readers = found.readers.size()
@@ -183,7 +183,7 @@ cdef class LocalMasks(MaskPart):
         return self.arena.add(mask)
 
     cdef int intern_groups(self, WalkResult& found) except FAILED nogil:
-        """Store the groups of a walk, which may be large, as far as the limit of work allows."""
+        """Store the groups of a walk, which may be large, as far as the work limit allows."""
         cdef size_t g
         for g in range(found.groups.size()):
             if found.groups.ids[g] != NO_SUFFIXES:
@@ -222,7 +222,7 @@ cdef class LocalMasks(MaskPart):
     ) except FAILED nogil:
         """Store the places where the walk returns, and where undeclared keys begin.
 
-        Where the start returns before any byte, all that is walked is a group.
+        If the start returns before any byte, everything walked is one group.
         """
         cdef size_t g
         cdef int32_t p, first = 0, pops = 0
@@ -259,7 +259,7 @@ cdef class LocalMasks(MaskPart):
     cdef RepeatId keep_ungrouped(
         self, const WalkQuery& query, vector[PlaceId]& places
     ) except ID_FAILED nogil:
-        """Store what is needed to walk again, and group the suffixes."""
+        """Store the data needed to walk again, and group the suffixes."""
         cdef UngroupedWalk walk
         walk.start = query.start
         walk.with_tokens = query.with_tokens
@@ -293,7 +293,8 @@ cdef class LocalMasks(MaskPart):
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
     ) except ID_FAILED nogil:
-        """Include the slice of a run from its table, and the mask of what follows runs of the right length.
+        """Include the slice of a run from its table, and the mask of the continuation of runs of the right
+        length.
 
         ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
         left then. An action may forbid this return.
@@ -324,7 +325,7 @@ cdef class LocalMasks(MaskPart):
         return 0
 
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil:
-        """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
+        """Return the mask of the continuation of a run table's runs, over the suffixes after these runs."""
         cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
         cdef MaskId found = self.after_run_index.get(key)
         cdef vector[PlaceId] places, nowhere
@@ -377,7 +378,7 @@ cdef class LocalMasks(MaskPart):
         return True
 
     cdef MaskId root(self, TermId state, bint strict) except ID_FAILED nogil:
-        """Return the mask of a local state, with the frame and the semantic state not known."""
+        """Return the mask of a local state, with the frame and the semantic state unknown."""
         return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
     cdef MaskId of_prefix(self, Prefix prefix, bint strict) except ID_FAILED nogil:
@@ -387,7 +388,7 @@ cdef class LocalMasks(MaskPart):
         return self.root(self.literals.table.term_of(prefix), strict)
 
     cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except ID_FAILED nogil:
-        """Return the mask of a local state; it is made for these very keys where they decide."""
+        """Return the mask of a local state; if keys decide, it is computed for these keys."""
         cdef MaskId found
         if keys <= KEYS_UNKNOWN:
             return self.root(state, strict)
@@ -465,7 +466,7 @@ cdef class LocalMasks(MaskPart):
         return self.child(group, self.literals.table.term_of(prefix), SEM_SYMBOL, strict)
 
     cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except ID_FAILED nogil:
-        """Return the mask of a return state for the suffixes of a group, with the frame not known.
+        """Return the mask of a return state for the suffixes of a group, with the frame unknown.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
         ``WalkQuery``.
@@ -515,9 +516,9 @@ cdef class LocalMasks(MaskPart):
     cdef int append_alive_places(
         self, SuffixesId group, ConfigId start, vector[PlaceId]& places
     ) except FAILED nogil:
-        """Append the places of a group, with those suffixes alone that a configuration can begin with.
+        """Append the places of a group, restricted to suffixes that a configuration can begin with.
 
-        Where places are many, most suffixes cannot follow, as letters after the end of a name.
+        If there are many places, most suffixes cannot follow, such as letters after the end of a name.
         """
         cdef const int32_t* first = self.arena.places_by_byte(group)
         cdef int32_t b, k, alive = 0

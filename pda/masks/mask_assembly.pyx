@@ -1,10 +1,10 @@
 # distutils: language = c++
 """Find the operands of a configuration's mask: the masks of local states whose union it is.
 
-The members of the configuration give the first masks. A token may return out of a member's frame and have
-bytes left over, its *suffix*. Then each edge of the frame gives a return state, and the mask of the
-suffixes in that state is visited next. Where the semantic state decides, places of the vocabulary or
-single tokens are queued; they are tried later on the real configuration.
+The members of the configuration give the first masks. A token may return into a member's frame with bytes
+left over, its *suffix*. Then each edge of the frame gives a return state, and the mask of the suffixes in
+that state is visited next. If the semantic state decides, nodes of the vocabulary or single tokens are
+queued; they are tried later on the actual configuration.
 """
 
 cimport cython
@@ -101,8 +101,8 @@ cdef bint may_forbid(
 ) except FAILED nogil:
     """Return whether an action may forbid one of the next returns, before a byte must be read.
 
-    ``returns``: so many returns are followed; after them, any action of a lower frame counts.
-    Cost: exponential in ``returns`` at worst, which is small.
+    ``returns``: the number of returns to follow; after them, any action of a lower frame counts.
+    Cost: at worst exponential in ``returns``, which is small.
     """
     cdef Edge edge
     cdef Term state
@@ -156,7 +156,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskAssembler(MaskPart):
-    """The operands of one fill, and what it must try on the real configuration besides."""
+    """The operands of one fill, and the trials that it needs on the actual configuration."""
 
     def __cinit__(
         self,
@@ -183,7 +183,7 @@ cdef class MaskAssembler(MaskPart):
         self.found = Operands()
 
     cdef int drop(self) except FAILED nogil:
-        """Forget the visits of the last fill."""
+        """Clear the visits of the last fill."""
         self.work.drop()
         return MaskPart.drop(self)
 
@@ -198,7 +198,7 @@ cdef class MaskAssembler(MaskPart):
         return before
 
     cdef int begin(self, bint sure) noexcept nogil:
-        """Forget what is to be tried. ``sure``: no action can forbid the end of an open capture."""
+        """Clear the trials. ``sure``: no action can forbid the end of an open capture."""
         self.trials.begin()
         self.keys_used.begin()
         self.found.unsure.clear()
@@ -207,7 +207,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef bint depends_on_text(self) noexcept nogil:
-        """Return whether something was found that only a real configuration can decide."""
+        """Return whether some tokens can only be decided on the actual configuration."""
         return (
             not self.trials.places_to_try.empty()
             or not self.found.unsure.empty()
@@ -227,8 +227,8 @@ cdef class MaskAssembler(MaskPart):
     ) except ID_FAILED nogil:
         """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
-        ``continuation``: the state between the mask and the frame, which ``action`` leads to; EPS if there is
-        none. ``unsure``: an action before it may forbid, so its tokens are tried on the real configuration.
+        ``continuation``: the state between the mask and the frame, entered by ``action``; EPS if there is
+        none. ``unsure``: an action before it may forbid, so its tokens are tried on the actual configuration.
         """
         cdef Visit v
         if mask == NO_TOKENS:
@@ -268,7 +268,7 @@ cdef class MaskAssembler(MaskPart):
     cdef TermId visit_prefixes(
         self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
     ) except ID_FAILED nogil:
-        """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
+        """Visit the masks of a state's prefixes over a frame; return the remaining state to visit.
 
         That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
         ``group``: the suffixes to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
@@ -359,10 +359,10 @@ cdef class MaskAssembler(MaskPart):
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
     ) except FAILED nogil:
-        """Visit what optional whitespace and its continuation allow. Return False if they are not split.
+        """Visit the continuations of optional whitespace. Return False if they are not split.
 
-        For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
-        have used it. In suffixes whitespace is walked, once for all continuations.
+        For the whole vocabulary the run table of whitespace is used, which is built once enough states have
+        used it. In suffixes whitespace is walked, once for all continuations.
         """
         cdef RunId run
         cdef TailId tail
@@ -418,8 +418,8 @@ cdef class MaskAssembler(MaskPart):
     cdef int expand(self, ConfigSpace family, Visit at) except ID_FAILED nogil:
         """Add the operands of one visit, and visit the masks that it leads to.
 
-        In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
-        state decides; masks that this one includes; suffixes, along each edge, grouped now if they were many; and
+        In this order: tokens allowed with any stack; tokens under a guard; places where the semantic state
+        decides; masks that this one includes; suffixes, along each edge, grouped now if they were many; and
         places where an undeclared key begins.
         """
         cdef Mask mask = self.arena.masks[at.mask]
@@ -501,9 +501,9 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef FrameId frame_over(self, ConfigSpace family, FrameId frame, Visit at) except ID_FAILED nogil:
-        """Return the frame of a walk as one of a family: what is unknown under it is that of the visit.
+        """Return the frame of a walk as one of a family: its unknown bottom is the frame of the visit.
 
-        Cost: the frames under it, which are few: see `Closure.leaves_out`.
+        Cost: the few frames below it: see `Closure.leaves_out`.
         """
         cdef vector[FrameId] walked, made
         cdef vector[Edge] edges
@@ -546,7 +546,7 @@ cdef class MaskAssembler(MaskPart):
     cdef int add_call(
         self, ConfigSpace family, SuffixesId group, CalleeId callee, Visit at
     ) except FAILED nogil:
-        """Note the caller of a rule that walks do not enter."""
+        """Record the caller of a rule that walks do not enter."""
         cdef Callee call = self.space.callees[callee]
         cdef FrameId frame = self.frame_over(family, call.frame, at)
         cdef Edge edge
@@ -615,8 +615,8 @@ cdef class MaskAssembler(MaskPart):
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil:
         """Visit the masks of a group's suffixes in the return state of an edge.
 
-        First the semantic state after the return is found, from the action of the edge. Then the return state
-        is split, where that can be. ``at``: the filter, keys and trials of the visits.
+        First the semantic state after the return is computed, from the action of the edge. Then the return
+        state is split, if possible. ``at``: the filter, keys and trials of the visits.
         """
         cdef SemId sem = self.arena.groups[group].sem
         cdef TermId state = edge.continuation, left
@@ -686,8 +686,8 @@ cdef class MaskAssembler(MaskPart):
     cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except ID_FAILED nogil:
         """Visit the mask of suffixes after a return.
 
-        If the semantic state decides there, and the suffixes are the subtrees of few places, then these
-        places are queued for a trial instead: it takes the bytes up to a place once, not for each token.
+        If the semantic state decides there, and the suffixes are the subtrees of few nodes, these nodes are
+        queued for a trial instead: it steps to a node once, not for each token.
         """
         cdef Group g
         cdef int32_t i
@@ -749,10 +749,10 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef bint collect(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil:
-        """Find the operands of a mask that was begun, and what must be tried on the configuration itself.
+        """Find the operands of a mask that was begun, and its trials on the configuration itself.
 
-        ``above``: the node of a subtree of the vocabulary; 0: all of it. Return False where the limit of work is
-        over before: another call goes on then.
+        ``above``: the node of a subtree of the vocabulary; 0: all of it. Return False if the work limit is
+        reached before: another call then continues.
         """
         cdef int32_t count = family.configs[config].count
         cdef size_t sure, unsure, places, tokens, doubtful
@@ -825,7 +825,7 @@ cdef enum:
 
 @cython.final
 cdef class PlaceTrials(MaskPart):
-    """The trials of one fill that serve all tokens of a place at once."""
+    """The trials of one fill that decide all tokens of a place at once."""
 
     def __cinit__(
         self,
@@ -843,7 +843,7 @@ cdef class PlaceTrials(MaskPart):
         self.allowed_runs = 0
 
     cdef int begin(self) except FAILED nogil:
-        """Begin to try the noted places, and the tokens."""
+        """Begin to try the recorded places, and the tokens."""
         self.on_itself = False
         self.left.clear()
         return self.begin_places()
@@ -858,9 +858,9 @@ cdef class PlaceTrials(MaskPart):
         return 0
 
     cdef bint try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add what may follow of what is to be tried. Return False where the limit of work is over before.
+        """Add the allowed tokens found by trials. Return False if the work limit is reached before the end.
 
-        The stand-in is tried first. What it leaves undecided is tried on the configuration itself.
+        The stand-in is tried first. Undecided tokens are then tried on the configuration itself.
         """
         cdef ConfigId on = config if self.on_itself else family.stand_in(config)
         if not self.try_places(family, on, words) or not self.trials.try_tokens(family, on, words):
@@ -874,7 +874,8 @@ cdef class PlaceTrials(MaskPart):
         return self.try_all(family, config, words)
 
     cdef bint try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add the tokens that may follow at the places. Return False where the limit of work is over before the last.
+        """Add the allowed tokens at the places. Return False if the work limit is reached before the last
+        one.
 
         A place can lead to further places in its subtree, which are tried in the next round.
         """
@@ -904,10 +905,10 @@ cdef class PlaceTrials(MaskPart):
         return True
 
     cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil:
-        """Move the noted places in the subtree of a node to a list, without places inside of other places.
+        """Move the recorded places in the subtree of a node to a list, without places inside other places.
 
         Many places under one child of the node are replaced by the child. Return False if the node itself is
-        noted: then the caller tries the whole subtree.
+        recorded: then the caller tries the whole subtree.
         """
         cdef size_t k = 0, first, n = self.trials.places_to_try.size()
         cdef NodeId node, child
@@ -940,7 +941,7 @@ cdef class PlaceTrials(MaskPart):
     cdef int try_place(
         self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words
     ) except ID_FAILED nogil:
-        """Add the tokens under a node that may follow, and the node's own tokens if ``inclusive``."""
+        """Add the allowed tokens under a node, and the node's own tokens if ``inclusive``."""
         cdef size_t i
         cdef ConfigId c
         cdef int32_t t

@@ -1,14 +1,14 @@
 # distutils: language = c++
-"""Join the operands of a mask, and remember finished masks by the list of their operands.
+"""Compute the union of a mask's operands, and cache finished masks by the list of their operands.
 
-Lists of operands are interned. A configuration remembers its list at its first fill, so its operands are
-found once. Half of all configurations share their list with another one. A list gets a mask when joining it
-has cost about as much as remembering the mask: most lists are filled only twice.
+Lists of operands are interned. A configuration caches its list at its first fill, so its operands are found
+once. Half of all configurations share their list with another one. The mask of a list is cached when
+computing the union has cost about as much as caching it: most lists are filled only twice.
 
-Most masks are like some row, but for a few tokens: the run of a string, and what may follow its quote. So a
-finished mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs.
-Then there are few rows, and they fit in the processor's cache, where a copy costs a fraction of one from
-memory. A patched mask takes hundreds of bytes, not a row of fresh memory. Both are interned by content.
+Most masks equal some row except for a few tokens: the run of a string, and the tokens after its quote. So a
+finished mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Then there
+are few rows, and they fit in the processor's cache, from which a copy costs a fraction of one from memory. A
+patched mask takes hundreds of bytes, not a row of fresh memory. Both are interned by content.
 """
 
 cimport cython
@@ -72,7 +72,7 @@ cdef class Worklist:
         self.indexed = False
 
     cdef int clear(self) noexcept nogil:
-        """Forget all visits."""
+        """Clear all visits."""
         self.visits.clear()
         self.calls.clear()
         self.callers.clear()
@@ -80,7 +80,7 @@ cdef class Worklist:
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all visits, and give the memory back."""
+        """Clear all visits, and free the memory."""
         vector[Visit]().swap(self.visits)
         vector[PendingCall]().swap(self.calls)
         vector[vector[Edge]]().swap(self.callers)
@@ -141,13 +141,13 @@ cdef class Operands:
     """The operands of one fill: those whose tokens are allowed, and those that are only tried."""
 
     cdef int clear(self) noexcept nogil:
-        """Forget all operands."""
+        """Clear all operands."""
         self.sure.clear()
         self.unsure.clear()
         return 0
 
     cdef int add(self, MaskId mask, FilterId filter, bint unsure) except FAILED nogil:
-        """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
+        """Use the tokens that a mask allows with any stack, unless a recent operand is equal."""
         cdef vector[Operand]* operands = &self.unsure if unsure else &self.sure
         cdef Operand operand
         cdef size_t i, n = operands.size()
@@ -173,7 +173,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskCache(MaskPart):
-    """The finished masks of one store, and the lists of operands that they were joined from."""
+    """The finished masks of one store, and the lists of operands whose unions they are."""
 
     def __cinit__(
         self,
@@ -188,7 +188,7 @@ cdef class MaskCache(MaskPart):
         self.joins = 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all finished masks, since the rows are dropped."""
+        """Drop all finished masks, since the rows are dropped."""
         self.lists.clear()
         self.list_operands.clear()
         self.patches.clear()
@@ -264,7 +264,7 @@ cdef class MaskCache(MaskPart):
     cdef RowId row_for(self, MaskId mask) except? ID_FAILED nogil:
         """Return a row with the tokens of a sparse mask, or NO_ROW while the mask is not worth one.
 
-        A few masks are in most lists, such as what may follow the quote of a name.
+        A few masks are in most lists, such as that of the text after the quote of a name.
         """
         cdef Mask* at = &self.arena.masks[mask]
         cdef RowId row = at.sparse_row
@@ -285,7 +285,7 @@ cdef class MaskCache(MaskPart):
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
     ) except FAILED nogil:
-        """Write the union of some operands. ``made``: gets the reference to remember."""
+        """Write the union of some operands. ``made``: receives the reference to cache."""
         cdef size_t i
         if self.layers.operand_lists:
             return self.join_list(self.list_of(operands), operands, words, made, likely_base)
@@ -345,8 +345,8 @@ cdef class MaskCache(MaskPart):
     ) except FAILED nogil:
         """Write the union of the operands of a list.
 
-        ``made``: gets the mask if it is remembered, else the list. ``likely_base``: gets a row that may be
-        similar to the mask, or NO_ROW.
+        ``made``: receives the mask if it is cached, else the list. ``likely_base``: receives a row that may
+        be similar to the mask, or NO_ROW.
         """
         cdef size_t i, begun, n = operands.size()
         cdef int32_t rows = 2, light = 0, count
@@ -400,7 +400,7 @@ cdef class MaskCache(MaskPart):
     # -- masks by content ------------------------------------------------------------------------------
 
     cdef bint find_changes(self, const uint32_t* words, RowId base) except FAILED nogil:
-        """Find the words that differ from a row, or from nothing. Return False if they are too many."""
+        """Find the words that differ from a row, or from zero. Return False if they are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
         cdef size_t i, most = FEW_CHANGES if base != NO_ROW else FEW_WORDS
         cdef const uint32_t* row = self.arena.rows[base] if base != NO_ROW else NULL
@@ -414,7 +414,7 @@ cdef class MaskCache(MaskPart):
         return True
 
     cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except FAILED nogil:
-        """Remember a mask. ``base``: a row that it may be similar to, or NO_ROW.
+        """Cache a mask. ``base``: a row that may be similar, or NO_ROW.
 
         Cost: one or two passes over the words; a row of fresh memory only if the mask is not similar.
         """
@@ -446,7 +446,7 @@ cdef class MaskCache(MaskPart):
         return row
 
     cdef PatchedId intern_patched(self, RowId base) except ID_FAILED nogil:
-        """Return the number of the patched mask that differs by ``changes`` from a row, or from nothing."""
+        """Return the number of the patched mask that differs by ``changes`` from a row, or from zero."""
         cdef size_t n = self.changes.size()
         cdef PatchedId id
         cdef Patched entry
@@ -472,7 +472,7 @@ cdef class MaskCache(MaskPart):
         return id
 
     cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except FAILED nogil:
-        """List the rows among the operands of a list, each once, in their order.
+        """List the rows among the operands of a list, each once, in order.
 
         Operands without a row, and those with a filter, are left out.
         """

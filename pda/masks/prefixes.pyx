@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Prefixes of local states: what a split costs, literals, where states are split, masks of literals."""
+"""Prefixes of local states: the cost of a split, literals, splits of states, masks of literals."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
@@ -88,7 +88,7 @@ cdef class PrefixCost:
             self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
     cdef bint is_literal(self, TermId term) except FAILED nogil:
-        """Return whether a term is a fixed string, or one of a few. Cost: one load, once known."""
+        """Return whether a term is a fixed string, or one of a few. Cost: one load once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
         cdef int32_t k
@@ -358,7 +358,7 @@ cdef class LiteralTable:
         return id
 
     cdef TermId term_of(self, Prefix prefix) except ID_FAILED nogil:
-        """Return a prefix as one term. Remembered."""
+        """Return a prefix as one term. Cached."""
         cdef LiteralId literal
         cdef Literal w
         cdef int32_t k
@@ -374,7 +374,7 @@ cdef class LiteralTable:
         return w.term
 
     cdef int forget_masks(self) noexcept nogil:
-        """Forget the masks of literals, since the store drops them."""
+        """Drop the masks of literals, since the store drops them."""
         cdef size_t k
         for k in range(self.literals.size()):
             self.literals[k].mask = NO_MASK
@@ -411,7 +411,7 @@ cdef enum:
 
 @cython.final
 cdef class PrefixSplitter:
-    """Splits the states of one store on demand, and remembers how."""
+    """Splits the states of one store on demand, and caches the splits."""
 
     def __cinit__(
         self,
@@ -427,17 +427,17 @@ cdef class PrefixSplitter:
         self.literals = literals
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes held here. They belong to terms, so a drop of masks keeps them."""
+        """Return the bytes held here. They depend only on terms, so a drop of masks keeps them."""
         cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
         return held + self.cost.literal_of.size() + self.split_index.nbytes()
 
     cdef int leave_whole(self, SplitId number) noexcept nogil:
-        """Do not split this state any more."""
+        """Never split this state again."""
         self.splits[number].count = 0
         return 0
 
     cdef SplitId split(self, TermId state) except ID_FAILED nogil:
-        """Return the index in ``splits`` for a state. Remembered."""
+        """Return the index in ``splits`` for a state. Cached."""
         cdef Split found
         cdef SplitId at = self.split_index.get(<uint32_t>state)
         if at == NO_VALUE:
@@ -494,9 +494,9 @@ cdef class PrefixSplitter:
         return 0
 
     cdef int find_whitespace(self, TermId state, Split* found) except FAILED nogil:
-        """Split a state into blanks, perhaps none, and what follows them, if that can be split in turn.
+        """Split a state into optional blanks and their continuation, if that can be split in turn.
 
-        What follows must not begin with a blank. Then the run of blanks tells where it begins.
+        The continuation must not begin with a blank, so that the run of blanks determines its start.
         """
         cdef Term u = self.terms.terms[state]
         cdef Term blanks
@@ -545,7 +545,7 @@ cdef class PrefixSplitter:
         return 0
 
     cdef int follow(self, PartialSplit at) except FAILED nogil:
-        """Take items of a state into its prefix as far as possible; alternatives are queued one by one."""
+        """Move items of a state into its prefix as far as possible; alternatives are queued one by one."""
         cdef Term u, v
         cdef PartialSplit queued
         cdef TermId item, next
@@ -652,7 +652,7 @@ cdef class PrefixSplitter:
         return loop.flags & F_IMPURE or not self.cost.few_begin(words)
 
     cdef int unfold(self, PartialSplit at, Term loop, TermId next) except FAILED nogil:
-        """Take a loop as an item and the loop again, or as what follows the loop."""
+        """Use a loop as an item and the loop again, or as the continuation of the loop."""
         cdef PartialSplit queued = at
         cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef Repetition r = loop.rep
@@ -690,7 +690,7 @@ cdef class PrefixSplitter:
         return not words[0] | words[1] | words[2] | words[3]
 
     cdef int add_ready(self, PartialSplit at) except FAILED nogil:
-        """Store the alternative with the prefix ``path``; those with equal prefixes are joined later."""
+        """Store the alternative with the prefix ``path``; those with equal prefixes are merged later."""
         cdef size_t i, k, n = self.cost.path.size()
         cdef PartialSplit other
         for i in range(self.ready.size()):
@@ -711,7 +711,7 @@ cdef class PrefixSplitter:
         return 0
 
     cdef int join_continuations(self) except FAILED nogil:
-        """Make one continuation for the alternatives with the same prefix."""
+        """Create one continuation for the alternatives with the same prefix."""
         cdef vector[TermId] return_states
         cdef PartialSplit* at
         cdef size_t i, k
@@ -729,9 +729,9 @@ cdef class PrefixSplitter:
         return 0
 
     cdef bint fill_path(self) except FAILED nogil:
-        """Replace the items of ``path`` by one item, their non-empty strings, if it pays.
+        """Replace the items of ``path`` by one item, their non-empty strings, if it pays off.
 
-        All items may be empty. It pays if few nodes of the vocabulary begin like them, as after the first
+        All items may be empty. It pays off if few nodes of the vocabulary begin like them, as after the first
         digit of a number.
         """
         cdef TermId first, found = EMPTY
@@ -860,7 +860,7 @@ cdef class PrefixSplitter:
 
 @cython.final
 cdef class LiteralMasks(MaskPart):
-    """The masks of prefixes that are literals, made on demand."""
+    """The masks of prefixes that are literals, computed on demand."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
@@ -868,7 +868,7 @@ cdef class LiteralMasks(MaskPart):
         self.spelled_masks = 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget all masks."""
+        """Drop all masks."""
         self.table.forget_masks()
         self.group_masks.reset()
         return MaskPart.drop(self)
@@ -922,7 +922,7 @@ cdef class LiteralMasks(MaskPart):
     cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except ID_FAILED nogil:
         """Spell a literal from some places and return the mask.
 
-        Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
+        Cost: linear in the nodes that spell a prefix of it. No term or configuration is created.
         """
         cdef Mask mask = nothing()
         cdef Literal w = self.table.literals[literal]
@@ -1009,7 +1009,7 @@ cdef class LiteralMasks(MaskPart):
         return 0
 
     cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except FAILED nogil:
-        """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
+        """Process the tokens of a node reached by the next byte, and store the continuation from it."""
         cdef Nodes nodes = self.context.tries.nodes(place_at(kid, in_suffix_trie))
         cdef Term t = self.terms.terms[at.item]
         cdef Term u

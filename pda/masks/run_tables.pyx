@@ -35,7 +35,7 @@ cdef enum:
 
 @cython.final
 cdef class Runs:
-    """The run tables of one vocabulary, made on demand. Append-only."""
+    """The run tables of one vocabulary, built on demand. Append-only."""
 
     def __cinit__(self, TermStore terms, SuffixTries tries):
         self.terms = terms
@@ -43,7 +43,7 @@ cdef class Runs:
         self.scanned_run = NO_RUN
 
     cdef CodeId code_of(self, TermId item) except ID_FAILED nogil:
-        """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
+        """Return the number of the automaton of an item, NOT_A_CODE if it is not a prefix code. Cached."""
         cdef CodeId found = self.code_index.get(item)
         cdef vector[TermId] states
         cdef Code code
@@ -116,7 +116,7 @@ cdef class Runs:
         return self.run_index.get(<uint64_t>code << 32) != NO_VALUE
 
     cdef int32_t scanned(self, CodeId code, PlaceId place) noexcept nogil:
-        """Return the number of nodes that a run table must scan; 0 if it is remembered, or made from groups."""
+        """Return the number of nodes to scan for a run table; 0 if it is cached, or built from groups."""
         if self.run_index.get((<uint64_t>code << 32) | <uint64_t>place) != NO_VALUE:
             return 0
         if place == 0 and self.count_mixed(self.tries.trie.character_groups, code) <= MOST_MIXED:
@@ -135,11 +135,11 @@ cdef class Runs:
         return count
 
     cdef RunId run_of(self, CodeId code, PlaceId place) except ID_FAILED nogil:
-        """Return the run table of the tokens strictly under a place. Remembered.
+        """Return the run table of the tokens strictly under a place. Cached.
 
-        Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
-        is partly in X. For other places, a few nanoseconds a node; subtrees with characters of X only are
-        taken whole.
+        Cost: for the whole vocabulary, nanoseconds per group, and tens of nanoseconds per token of a group
+            that is partly in X. For other places, a few nanoseconds per node; subtrees with only characters
+            of X are processed as a whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef RunId found = self.run_index.get(key)
@@ -166,7 +166,7 @@ cdef class Runs:
         return found
 
     cdef bint take_groups(self, CharacterGroups grouped, Run* run) except FAILED nogil:
-        """Make a run table from character groups; return False if that is too costly."""
+        """Build a run table from character groups; return False if that is too costly."""
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.table_first]
         cdef vector[GroupId] mixed
@@ -232,7 +232,7 @@ cdef class Runs:
     cdef int exits_with(
         self, CharacterGroups grouped, RunId run, uint8_t byte, Span* found
     ) except FAILED nogil:
-        """Find the exits of a run table with a byte. Remembered.
+        """Find the exits of a run table with a byte. Cached.
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
@@ -273,7 +273,7 @@ cdef class Runs:
         return 0
 
     cdef int climb(self, RunId run, NodeId node) except FAILED nogil:
-        """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
+        """Add a node of the vocabulary to ``exits`` if the path before it consists of whole characters of X."""
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].table_first]
         cdef Code* code = &self.codes[self.runs[run].code]
         cdef NodeId at = self.tries.trie.parent[node]
@@ -368,7 +368,7 @@ cdef class Runs:
         return 0
 
     cdef int suffixes_of(self, RunId run, uint8_t byte, Span* found) except FAILED nogil:
-        """Find the suffixes after runs that begin with a byte, in ``suffix_places``. Remembered."""
+        """Find the suffixes after runs that begin with a byte, in ``suffix_places``. Cached."""
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef int32_t known = self.suffix_index.get(key)
         cdef vector[PlaceId] large, small
@@ -399,7 +399,7 @@ cdef class Runs:
     cdef PlaceId merge(self, vector[PlaceId]& places) except ID_FAILED nogil:
         """Return the place of the suffix trie that some places are merged into.
 
-        Remembered: classes that differ in few characters have the same places after their runs.
+        Cached: classes that differ in few characters have the same places after their runs.
         """
         cdef Merged entry
         cdef uint64_t h = 67

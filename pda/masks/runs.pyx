@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Tokens made of one class of characters: slices, the runs of configurations, runs with a constraint."""
+"""Tokens of one class of characters: slices, the runs of configurations, constrained runs."""
 
 cimport cython
 from libc.stdint cimport int16_t, uint32_t, uint64_t, uint8_t
@@ -169,7 +169,7 @@ cdef class Slices(MaskPart):
         return self.arena.add(mask)
 
     cdef MaskId slice_of_groups(self, RunId run, int32_t high) except ID_FAILED nogil:
-        """Return the mask of the runs of at most ``high`` characters, made from character groups."""
+        """Return the mask of the runs of at most ``high`` characters, built from character groups."""
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
         cdef int32_t k, t, next
@@ -250,7 +250,7 @@ cdef class Slices(MaskPart):
         return found
 
     cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except ID_FAILED nogil:
-        """Make the filter that removes the tokens after longer and shorter runs."""
+        """Create the filter that removes the tokens after longer and shorter runs."""
         cdef RowId found
         cdef int32_t k, t
         cdef NodeId i
@@ -293,7 +293,7 @@ cdef class Slices(MaskPart):
         return self.add_filter(found, left_out)
 
     cdef FilterId filter_both(self, FilterId a, FilterId b) except ID_FAILED nogil:
-        """Return the filter of the tokens that pass both filters. Remembered."""
+        """Return the filter of the tokens that pass both filters. Cached."""
         cdef uint64_t key
         cdef FilterId found
         cdef int32_t i, side
@@ -315,7 +315,7 @@ cdef class Slices(MaskPart):
         return found
 
     cdef RowId both_rows(self, RowId a, RowId b) except? ID_FAILED nogil:
-        """Return the row of the tokens in both rows; NO_ROW is all tokens. Remembered."""
+        """Return the row of the tokens in both rows; NO_ROW is all tokens. Cached."""
         cdef uint64_t key
         cdef RowId found
         cdef int32_t k
@@ -345,7 +345,7 @@ cdef class Slices(MaskPart):
         return <int32_t>self.filters.size() - 1
 
     cdef int add_all(self) except FAILED nogil:
-        """Make the first filter: NO_FILTER, which all tokens pass."""
+        """Create the first filter: NO_FILTER, which all tokens pass."""
         cdef vector[TokenId] nothing_else
         self.add_filter(NO_ROW, nothing_else)
         return 0
@@ -375,13 +375,13 @@ cdef uint64_t INSIDE = <uint64_t>1 << 31
 
 @cython.final
 cdef class RunSplitter(MaskPart):
-    """Finds the runs in configurations of walks, and remembers them."""
+    """Finds the runs in configurations of walks, and caches them."""
 
     def __cinit__(self, MaskContext context not None, Slices slices not None):
         self.slices = slices
 
     cdef int drop(self) except FAILED nogil:
-        """Forget how configurations are split."""
+        """Drop the splits of configurations."""
         self.run_members.clear()
         self.first_bytes_at.clear()
         self.first.clear()
@@ -409,7 +409,7 @@ cdef class RunSplitter(MaskPart):
     # -- configurations ------------------------------------------------------------------------------
 
     cdef int first_of(self, ConfigId config, uint64_t* words) except FAILED nogil:
-        """Give the bytes that a configuration can continue with."""
+        """Get the bytes that a configuration can continue with."""
         cdef int32_t k, b
         cdef MapId map
         cdef ByteSet found
@@ -434,7 +434,7 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef int32_t queries(self, CodeId code) except FAILED nogil:
-        """Return how many states have used the runs of X, with this one. ALWAYS if a table exists.
+        """Return how many states have used the runs of X, including this one. ALWAYS if a table exists.
 
         A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
         narrow classes, since more tokens continue after a blank than are made of blanks.
@@ -453,9 +453,9 @@ cdef class RunSplitter(MaskPart):
     cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
         """Return the RunMember of a member, or NO_MEMBER if the tables do not apply to it.
 
-        They apply if the next byte tells where the run ends: X is a prefix code, and neither the continuation
-        nor what follows a return can begin like X. In a rule that the walk itself has called, such as a key,
-        the continuation must not return before it reads a byte.
+        They apply if the next byte determines the end of the run: X is a prefix code, and neither the
+        continuation nor the text after a return can begin like X. In a rule that the walk itself has called,
+        such as a key, the continuation must not return before it reads a byte.
         """
         cdef uint64_t key = <uint64_t>sem
         cdef RunMemberId known
@@ -520,7 +520,7 @@ cdef class RunSplitter(MaskPart):
         return known
 
     cdef int split(self, ConfigId config) except ID_FAILED nogil:
-        """Find the runs in a configuration, and the configuration without them. Remembered."""
+        """Find the runs in a configuration, and the configuration without them. Cached."""
         cdef Config c
         cdef Member m
         cdef Term t
@@ -576,7 +576,7 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef bint is_steady(self, SemId sem) noexcept nogil:
-        """Return whether a semantic state of a walk stays the same after the next byte, whatever it is."""
+        """Return whether a walk's semantic state stays the same after the next byte, regardless of the byte."""
         if self.context.semantics.keeps_bytes(sem):
             return False
         return self.context.semantics.sems[sem].text != KEY_OF_NONE
@@ -678,7 +678,7 @@ cdef class ConstrainedRuns(MaskPart):
         self.splitter = splitter
 
     cdef int drop(self) except FAILED nogil:
-        """Forget the configurations without their constraints."""
+        """Drop the configurations without their constraints."""
         self.unconstrained_of.clear()
         self.few_served.clear()
         self.byte_filters.clear()
@@ -746,9 +746,9 @@ cdef class ConstrainedRuns(MaskPart):
     cdef ConfigId unconstrained(self, ConfigId config) except ID_FAILED nogil:
         """Return the configuration without its constraints if it consists of runs only then; else itself.
 
-        An unconstrained run may be empty where the constrained one is not. Then calls and returns leave it at
-        once, and their members are added. With these members it does not consist of runs only, and is not
-        returned. So its steps and its tables always agree. Remembered.
+        An unconstrained run may be empty although the constrained one is not. Then calls and returns leave it
+        immediately, and their members are added. With these members it does not consist of runs only, and is
+        not returned. So its steps and its tables always agree. Cached.
         """
         cdef Config c
         cdef Member m
@@ -1043,7 +1043,7 @@ cdef class ConstrainedRuns(MaskPart):
         return True
 
     cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except ID_FAILED nogil:
-        """Return the filter that removes the tokens of some children of a place. Remembered."""
+        """Return the filter that removes the tokens of some children of a place. Cached."""
         cdef Nodes n = self.context.tries.nodes(place)
         cdef ByteFilter entry
         cdef uint64_t h = mix(61, <uint32_t>place)

@@ -1,13 +1,13 @@
 # distutils: language = c++
 """TokenPartition: states in which most tokens are classified without a walk.
 
-- *Allowed runs.* A state with an alternative X* continuation allows every run of X, whatever its other
-  alternatives are: for example, before a pattern that is searched for in a string. Only the tokens that are
-  not runs are walked, over a trie of their own.
+- *Allowed runs.* A state with an alternative X* continuation allows every run of X, regardless of its other
+  alternatives: for example, before a pattern that is searched for in a string. Only the other tokens are
+  walked, over a separate trie.
 - *Short tokens.* In pattern & X{m,n}, tokens of up to n - s bytes cannot reach the bound n, where s is the
-  slack: what the pattern may need to end. So the pattern alone classifies them, and it has few states. The
-  state with its count, which is new after every character, is walked over the longer tokens only. In the same
-  way, (\\S+\\s+){0,48} is (\\S+\\s+)* for tokens that cannot hold 48 words.
+  slack: the number of characters that the pattern may need to end. So the pattern alone classifies them, and
+  it has few states. The state with its count, which is new after every character, is walked over the longer
+  tokens only. In the same way, (\\S+\\s+){0,48} is (\\S+\\s+)* for tokens that cannot hold 48 words.
 """
 
 cimport cython
@@ -53,7 +53,7 @@ cdef enum:
 
 @cython.final
 cdef class TokenPartition(MaskPart):
-    """Finds the tokens of a state that need no walk, and makes tries of the other tokens."""
+    """Finds the tokens of a state that need no walk, and builds tries of the other tokens."""
 
     def __cinit__(
         self,
@@ -70,7 +70,7 @@ cdef class TokenPartition(MaskPart):
         self.visits = 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget the tries. The facts about terms are kept."""
+        """Drop the tries. The facts about terms are kept."""
         self.followed.clear()
         self.follow_index.reset()
         self.short_filters.reset()
@@ -95,7 +95,7 @@ cdef class TokenPartition(MaskPart):
     # -- short tokens ----------------------------------------------------------------------------------
 
     cdef int length(self, TermId term, int depth, Length* found) except FAILED nogil:
-        """Find the lengths of a term; TOO_LONG where its structure does not tell them. Remembered."""
+        """Find the lengths of a term; TOO_LONG if its structure does not show them. Cached."""
         cdef Term t = self.terms.terms[term]
         cdef Length a, b
         cdef int32_t known = self.length_index.get(term), k
@@ -138,8 +138,8 @@ cdef class TokenPartition(MaskPart):
     ) except? BITS_FAILED nogil:
         """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
 
-        ``states``: the states before the term, as bits. ``left``: how much more may be visited; DEAD_END if
-        that is not enough, since the same term may be visited after many sets of states.
+        ``states``: the states before the term, as bits. ``left``: the remaining number of visits; DEAD_END if
+        that is not enough, since the same term may be visited with many sets of states.
         """
         cdef Term t = self.terms.terms[term]
         cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
@@ -208,7 +208,7 @@ cdef class TokenPartition(MaskPart):
         return states
 
     cdef int without_upper_bound(self, TermId state, Uncounted* found) except FAILED nogil:
-        """Find a state without its count, and up to which length of tokens it serves; 0 if there is none.
+        """Find a state without its count, and the length of tokens up to which it is equivalent, or 0.
 
         Its mask is for all states that differ only in a count, so it pays off from the second such state on.
         """
@@ -269,7 +269,8 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int uncounted(self, TermId state, Uncounted* found) except FAILED nogil:
-        """Find a state without the bounds of its counters, and up to which length of tokens it serves.
+        """Find a state without the bounds of its counters, and the length of tokens up to which it is
+        equivalent.
 
         Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
         from Y{m,}: both or none can be completed, both end alike, and one continues where the other does. So
@@ -326,7 +327,7 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef TermId without_counts(self, TermId term, int32_t bytes) except ID_FAILED nogil:
-        """Return a term without the bounds of counts that tokens of so many bytes cannot reach."""
+        """Return a term without the bounds of counts that tokens of the given length cannot reach."""
         cdef Term t = self.terms.terms[term]
         cdef vector[TermId] kids
         cdef TermId more
@@ -343,7 +344,7 @@ cdef class TokenPartition(MaskPart):
         return term
 
     cdef int32_t count_longer(self, int32_t bytes) except FAILED nogil:
-        """Return the number of tokens with more than so many bytes."""
+        """Return the number of tokens longer than the given number of bytes."""
         cdef size_t k
         if self.longer.empty():
             self.longer.resize(self.trie.max_depth + 1, 0)
@@ -354,7 +355,7 @@ cdef class TokenPartition(MaskPart):
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
     cdef FilterId short_filter(self, int32_t bytes) except ID_FAILED nogil:
-        """Return the filter of the tokens with at most so many bytes."""
+        """Return the filter of the tokens with at most the given number of bytes."""
         cdef FilterId found = self.short_filters.get(bytes)
         cdef PlaceId place
         cdef NodeId node
@@ -378,7 +379,7 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef PlaceId long_place(self, int32_t bytes) except ID_FAILED nogil:
-        """Return the place of the trie of the tokens with more than so many bytes."""
+        """Return the place of the trie of the tokens with more than the given number of bytes."""
         cdef PlaceId found = self.long_places.get(bytes)
         cdef NodeId i = 1
         cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
@@ -416,7 +417,7 @@ cdef class TokenPartition(MaskPart):
     cdef int allowed_runs(
         self, ConfigSpace space, TermId state, FrameId frame, AllowedRuns* found
     ) except FAILED nogil:
-        """Find X{0,high} such that a state allows all its runs, whatever the stack under the frame is.
+        """Find X{0,high} such that a state allows all its runs, regardless of the stack below the frame.
 
         More of X may follow the runs. This is so if the state, or an alternative of it, begins with X* or
         X{m,n}. If there are several X, take the one with the most first bytes.
@@ -471,7 +472,7 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int use_runs(self, Term loop, AllowedRuns* found) except FAILED nogil:
-        """Take X{m,n} if more bytes begin X than begin the one found before."""
+        """Use X{m,n} if more bytes begin X than the one found before."""
         cdef CodeId code = self.runs.code_of(loop.rep.item)
         cdef int32_t k, bytes = 0
         if code == NOT_A_CODE:

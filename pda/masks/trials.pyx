@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Tokens that masks cannot decide, tried on the real configuration."""
+"""Tokens that masks cannot decide, tried on the actual configuration."""
 
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
@@ -47,7 +47,7 @@ cdef inline bint has_token(const uint32_t* words, TokenId token) noexcept nogil:
 
 @cython.final
 cdef class TokenTrials(MaskPart):
-    """What one fill must try on its configuration, and how it is tried."""
+    """The trials of one fill on its configuration."""
 
     def __cinit__(self, MaskContext context not None, SubtreeAcceptance acceptance not None):
         self.trie = context.trie
@@ -61,11 +61,11 @@ cdef class TokenTrials(MaskPart):
         self.begin()
 
     cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
-        """Return the bytes of the table of nodes, which holds for all masks and is kept."""
+        """Return the bytes of the table of nodes, which is valid for all masks and is kept."""
         return 4 * self.node_of.size()
 
     cdef int begin(self) noexcept nogil:
-        """Start a new fill, with nothing to try."""
+        """Start a new fill without trials."""
         self.places_to_try.clear()
         self.tokens_to_try.clear()
         self.tokens_left.clear()
@@ -74,7 +74,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint is_needed(self) noexcept nogil:
-        """Return whether there is something to try on the real configuration."""
+        """Return whether there is something to try on the actual configuration."""
         return (
             self.trial.tries_everything
             or self.trial.tries_special_tokens
@@ -83,7 +83,7 @@ cdef class TokenTrials(MaskPart):
         )
 
     cdef int note_place(self, PlaceId place) except ID_FAILED nogil:
-        """Queue the tokens of a place for a trial on the real configuration."""
+        """Queue the tokens of a place for a trial on the actual configuration."""
         cdef Nodes n
         cdef NodeId node = node_at(place)
         cdef int32_t t, first
@@ -98,7 +98,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil:
-        """Return whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
+        """Return whether all tokens under a node, and the node's own if ``inclusive``, are already allowed."""
         cdef int32_t t
         cdef TokenId token
         for t in range(
@@ -110,7 +110,9 @@ cdef class TokenTrials(MaskPart):
         return True
 
     cdef ConfigId step(self, ConfigSpace family, ConfigId config, SymbolId symbol) except ID_FAILED nogil:
-        """Return the configuration after a symbol, or DEAD; note whether a stand-in did not decide all of it."""
+        """Return the configuration after a symbol, or DEAD; record whether a stand-in left something
+        undecided.
+        """
         config = family.step(config, symbol)
         if family.configs[config].reads:
             self.trial.undecided = True
@@ -140,8 +142,9 @@ cdef class TokenTrials(MaskPart):
         return node
 
     cdef bint try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add the tokens of ``tokens_to_try`` that the real configuration allows. Return False where the limit of work
-        is over before the last: they are left in the list."""
+        """Add the tokens of ``tokens_to_try`` that the actual configuration allows. Return False if the work
+        limit is reached before the last one: the others stay in the list.
+        """
         cdef size_t few = self.tokens_to_try.size() if self.terms.meter.most_units == ENDLESS else FEW_TRIED
         while not self.tokens_to_try.empty():
             if self.terms.meter.is_spent():
@@ -153,7 +156,7 @@ cdef class TokenTrials(MaskPart):
     cdef int try_last_tokens(
         self, ConfigSpace family, ConfigId config, size_t count, uint32_t* words
     ) except ID_FAILED nogil:
-        """Try the last tokens of the list, so many, and take them out."""
+        """Try the given number of last tokens of the list, and remove them."""
         cdef size_t k, first = self.tokens_to_try.size() - count
         cdef TokenId token
         cdef NodeId node
@@ -208,10 +211,10 @@ cdef class TokenTrials(MaskPart):
     cdef bint try_subtree(
         self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
     ) except ID_FAILED nogil:
-        """Add the tokens under a node that may follow ``config``, the configuration at the node.
+        """Add the tokens under a node allowed at ``config``, the configuration at the node.
 
-        Subtrees that a member accepts as a whole are taken so. Where the limit of work is over after it, some tokens
-        may be missing, and another call goes on.
+        Subtrees that a member accepts as a whole are added as a whole. If the work limit is reached after it,
+        some tokens may be missing, and another call continues.
         """
         cdef Nodes n = self.context.tries.nodes(0)
         cdef ConfigId above = config, c
@@ -277,7 +280,7 @@ cdef class TokenTrials(MaskPart):
             kid_end = n.kid_first[i + 1]
 
     cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add the special tokens that may follow."""
+        """Add the allowed special tokens."""
         cdef TokenClassId symbol
         cdef TokenId n
         cdef size_t k
@@ -316,7 +319,7 @@ cdef class UndeclaredKeys(MaskPart):
         self.rechecked = self.spellings = 0
 
     cdef int begin(self) noexcept nogil:
-        """Begin a new fill, without doubtful tokens."""
+        """Start a new fill without doubtful tokens."""
         self.doubtful.clear()
         return 0
 
@@ -327,10 +330,10 @@ cdef class UndeclaredKeys(MaskPart):
     cdef int doubt(
         self, PlaceId place, size_t first, vector[uint8_t]& read, vector[PlaceId]& out
     ) except ID_FAILED nogil:
-        """Append the places under a place that the keys from ``first`` on, and the closing quote, lead to.
+        """Append the places under a place that the keys from ``first`` on, with the closing quote, lead to.
 
-        ``read``: what was read of the key before the place; keys that do not begin with it are left out.
-        An escape can spell any character, so all tokens after an escape are doubtful.
+        ``read``: the part of the key before the place; keys with another beginning are left out. An escape
+        can spell any character, so all tokens after an escape are doubtful.
         """
         cdef Nodes n = self.context.tries.nodes(place)
         cdef KeyText syntax = self.context.key_text
@@ -362,7 +365,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int doubt_rest(self, SemId sem) except ID_FAILED nogil:
-        """Doubt the tokens that complete a used key in an open capture; False if that does not decide."""
+        """Doubt the tokens that complete a used key in an open capture; return False if that does not decide."""
         cdef vector[uint8_t] read
         cdef int where = self.semantics.read_of_key(sem, read)
         cdef NodeId node = 0
@@ -376,17 +379,17 @@ cdef class UndeclaredKeys(MaskPart):
         return True
 
     cdef int doubt_whole(self, PlaceId place, KeysId keys) except ID_FAILED nogil:
-        """Doubt the tokens under a place, where a key was opened, that complete a used one."""
+        """Doubt the tokens under a place, where a key was opened, that complete a used key."""
         cdef vector[uint8_t] nothing
         return self.doubt_used(place, <uint64_t><uint32_t>place, keys, nothing)
 
     cdef int doubt_used(
         self, PlaceId place, uint64_t asked, KeysId keys, vector[uint8_t]& read
     ) except ID_FAILED nogil:
-        """Doubt the tokens under a place that complete an undeclared key which was used.
+        """Doubt the tokens under a place that complete a used undeclared key.
 
-        ``asked``: a number of the place and of what was read before it.
-        Cost: the distinct places; and the keys that were used since the same was asked last.
+        ``asked``: a number for the place and the text before it.
+        Cost: the distinct places, and the keys used since the same query.
         """
         cdef int32_t k
         cdef Doubts none
@@ -419,18 +422,18 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int forget(self) except FAILED nogil:
-        """Forget what was doubted where."""
+        """Clear the doubts."""
         self.doubts_at.clear()
         self.doubts.clear()
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Forget the places of keys, which are those of suffix tries that go."""
+        """Drop the places of keys in suffix tries that are dropped."""
         self.forget()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the places take."""
+        """Return the approximate number of bytes of the places."""
         cdef size_t k, held = self.doubts_at.nbytes()
         for k in range(self.doubts.size()):
             held += sizeof(Doubts) + sizeof(PlaceId) * self.doubts[k].places.capacity()
@@ -471,7 +474,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int recheck(self, uint32_t* words) except ID_FAILED nogil:
-        """Remove the doubtful tokens from a mask, and queue them for a trial on the real configuration.
+        """Remove the doubtful tokens from a mask, and queue them for a trial on the actual configuration.
 
         Used keys only forbid, so tokens that are not in the mask need no trial.
         """
@@ -500,7 +503,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept nogil:
-        """Return whether a configuration is inside of an object whose keys are known."""
+        """Return whether a configuration is inside an object whose keys are known."""
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):
             if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:

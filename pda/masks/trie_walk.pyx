@@ -1,16 +1,17 @@
 # distutils: language = c++
-"""The walk: one pass over a token trie from a local state, with the frame not known.
+"""The walk: one pass over a token trie from a local state, with the frame unknown.
 
 A walk classifies all tokens:
 
 - Some are allowed with any stack. They become a list, or a row of bits if they are many.
 - Some end while a follow restriction is pending. They are allowed if the frame can satisfy it.
-- Some leave the frame with bytes left over. The walk notes the places (trie positions) of these returns, in
-  groups by the guard and the semantic state there.
-- For some the semantic state decides: a resolver or an action that may forbid. The walk notes these places.
+- Some return into the frame with bytes left over. The walk records the places (trie positions) of these
+  returns, in groups by the guard and the semantic state there.
+- Some are decided by the semantic state: a resolver or an action that may forbid. The walk records these
+  places.
 
-The loop goes down the trie as long as the configuration is alive. A subtree in which all tokens behave alike
-is taken as a whole (``subtree_acceptance``). Runs of one character class are left to tables
+The loop descends the trie as long as the configuration is alive. A subtree in which all tokens behave alike
+is processed as a whole (``subtree_acceptance``). Runs of one character class are left to tables
 (``constrained_runs``).
 """
 
@@ -101,21 +102,21 @@ cdef inline bint has_byte(const uint64_t* words, int32_t byte) noexcept nogil:
 
 @cython.final
 cdef class SubtreeAcceptance(MaskPart):
-    """What a configuration does with whole subtrees of the vocabulary."""
+    """The behaviour of a configuration on whole subtrees of the vocabulary."""
 
     def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
         self.trie = context.trie
         self.partition = partition
 
     cdef int drop(self) except FAILED nogil:
-        """Forget what is known of configurations."""
+        """Drop the facts about configurations."""
         self.known_at.clear()
         self.queries.clear()
         self.known.clear()
         return MaskPart.drop(self)
 
     cdef int use(self, ConfigSpace space) except FAILED nogil:
-        """Answer for the configurations of another space from now on. What is known of others is forgotten."""
+        """Answer for the configurations of another space from now on. Facts about others are dropped."""
         with gil:
             self.space = space
         self.terms.meter.spend(space.configs.size() // 64)
@@ -129,7 +130,8 @@ cdef class SubtreeAcceptance(MaskPart):
         return 5 * self.known_at.size() + sizeof(KnownCharacters) * self.known.size()
 
     cdef int classify(self, ConfigId config, SummaryId summary, int32_t nodes) except FAILED nogil:
-        """Classify a subtree of so many nodes, given by the index of its summary, for a configuration.
+        """Classify a subtree with the given number of nodes, by the index of its summary, for a
+        configuration.
 
         SAME_STATE: every string of the subtree leads to configurations like this one. ALL_ALLOWED: one
         member accepts all strings of the subtree. DESCEND: neither is known. Most configurations are queried
@@ -165,7 +167,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return verdict
 
     cdef KnownCharacters* known_of(self, ConfigId config) noexcept nogil:
-        """Return what is known of a configuration, NULL if nothing is. Invalid after the next `begin`."""
+        """Return the facts about a configuration, NULL if there are none. Invalid after the next `begin`."""
         if <size_t>config >= self.known_at.size() or not self.known_at[config]:
             return NULL
         return &self.known[self.known_at[config] - 1]
@@ -208,7 +210,7 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil:
         """Return whether tokens end in two configurations alike.
 
-        Where they may end whatever the stack is, returns allow no more of them. Else both must return alike.
+        If they may end with any stack, returns allow no more of them. Otherwise both must return alike.
         """
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
@@ -235,9 +237,9 @@ cdef class SubtreeAcceptance(MaskPart):
     ) except FAILED nogil:
         """Find up to which length all strings of some characters lead to configurations like this one.
 
-        ``height``: the length that is asked for; the search goes on a bit further. ``steps``: at most so many
-        steps are taken. What is found holds for the configurations on the way, too, up to a length that is
-        shorter by the characters before them.
+        ``height``: the required length; the search continues a bit further. ``steps``: the maximum number of
+        steps. The result also holds for the configurations on the path, up to a length that is shorter by the
+        characters before them.
         """
         cdef size_t begin = 0, end = 0, k
         cdef int32_t length = 0, left
@@ -279,7 +281,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef bint reach_level(self, size_t begin, const Characters& characters) except FAILED nogil:
-        """Add what the last configurations reached lead to by some characters. Return whether all is alike."""
+        """Add the successors of the last configurations by some characters. Return whether all are alike."""
         cdef size_t k, end = self.reached.size()
         for k in range(begin, end):
             if not self.reach_from(k, characters):
@@ -287,7 +289,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint reach_from(self, size_t number, const Characters& characters) except FAILED nogil:
-        """Do the same for one configuration. Characters of one class of bytes lead to the same."""
+        """Do the same for one configuration. Characters of one class of bytes have the same successor."""
         cdef ConfigId config = self.reached[number], target
         cdef int32_t b, state, of, word
         cdef MapId map
@@ -356,9 +358,9 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint reach(self, size_t number, ConfigId target) except FAILED nogil:
-        """Add what a configuration leads to. Return whether it is alike, and the search may go on.
+        """Add a successor of a configuration. Return whether it is alike, and the search may continue.
 
-        Where the search ends by a limit, ``steps_left`` is negative.
+        If a limit ends the search, ``steps_left`` is negative.
         """
         self.steps_left -= 1
         if self.steps_left < 0:
@@ -374,7 +376,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef Characters alike_bytes(self, const Characters& characters) noexcept nogil:
-        """Return the characters that lead where some of the given ones lead, from all configurations reached."""
+        """Return the characters with the same successors as some given ones, from all configurations reached."""
         cdef Characters all
         cdef uint64_t of_given[8][4]    # by state of UTF-8 after a byte: the classes of the given bytes
         cdef int32_t b
@@ -410,7 +412,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return all
 
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil:
-        """Return what a character begun in ``config`` leads to, DEAD if that is not one configuration.
+        """Return the successor by a character begun in ``config``, DEAD if it is not a single configuration.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
         end inside of the character must be allowed like those that end before it.
@@ -482,7 +484,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except FAILED nogil:
-        """Store where omitted members continue under some guards: at a place, or at children of it."""
+        """Record where omitted members continue under some guards: at a place, or at children of it."""
         cdef Nodes n = self.context.tries.nodes(place)
         cdef int32_t k
         cdef NodeId node = node_at(place)
@@ -572,7 +574,7 @@ cdef inline int take(
 
 @cython.final
 cdef class TrieWalk(MaskPart):
-    """Make walks, one at a time. Nothing is remembered between walks."""
+    """Performs walks, one at a time. Nothing is kept between walks."""
 
     def __cinit__(
         self,
@@ -595,12 +597,11 @@ cdef class TrieWalk(MaskPart):
     cdef int walk(
         self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, CutWalk* cut
     ) except FAILED nogil:
-        """Walk the subtrees at some places. Put the result into ``out``, which must be new.
+        """Walk the subtrees at some places. Write the result to ``out``, which must be new.
 
-        ``cut``: where such a walk was cut, whose result ``out`` is; or NULL. Where the limit of work is over after
-        it, this one is cut, and the result is not whole.
-
-        Returns of the start itself, before any byte, are not noted: see ``LocalMasks.keep_groups``.
+        ``cut``: the state of an interrupted walk whose result is ``out``, or NULL. If the work limit is
+        reached after it, this one is interrupted, and the result is incomplete. Returns of the start itself,
+        before any byte, are not recorded: see ``LocalMasks.keep_groups``.
         """
         cdef WalkState s
         cdef size_t r
@@ -637,7 +638,7 @@ cdef class TrieWalk(MaskPart):
     cdef int walk_jobs(
         self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
     ) except FAILED nogil:
-        """Walk the places that are left, from that of a number on."""
+        """Walk the remaining places, from a given one on."""
         while job < self.jobs.size():
             self.walk_place(query, self.jobs[job], self.job_configs[job], s, out)
             job += not s.is_inside
@@ -651,7 +652,7 @@ cdef class TrieWalk(MaskPart):
     cdef int keep_cut(
         self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, const WalkState* s, size_t job
     ) except FAILED nogil:
-        """Keep a walk that goes on later. ``s``: NULL if the walk itself is done."""
+        """Save an interrupted walk. ``s``: NULL if the walk itself is done."""
         cdef CutWalk* cut
         self.cut.resize(self.cut.size() + 1)
         cut = &self.cut.back()
@@ -670,7 +671,7 @@ cdef class TrieWalk(MaskPart):
         return 0
 
     cdef bint take_cut(self, const WalkQuery& query, vector[PlaceId]& places, CutWalk* cut) except FAILED nogil:
-        """Take a walk back that was cut, if there is such a one. Return whether there is."""
+        """Restore an interrupted walk, if there is one. Return whether there is."""
         cdef size_t k
         cdef WalkQuery other
         for k in range(self.cut.size()):
@@ -689,7 +690,7 @@ cdef class TrieWalk(MaskPart):
         return False
 
     cdef int forget_cut(self) except FAILED nogil:
-        """Forget the walks that were cut: a new fill begins."""
+        """Drop the interrupted walks: a new fill begins."""
         while not self.cut.empty():
             self.arena.give_back_row(self.cut.back().out.dense)
             self.cut.pop_back()
@@ -815,7 +816,7 @@ cdef class TrieWalk(MaskPart):
     cdef int emit(
         self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except FAILED nogil:
-        """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
+        """Record the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         # most configurations have no such members: not even a call, for nodes are many
         cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out) if config.reads else 0
@@ -853,9 +854,9 @@ cdef class TrieWalk(MaskPart):
     cdef uint64_t emit_readers(
         self, const Config* config, NodeId node, int* verdict, WalkState* s, WalkResult& out
     ) except? BITS_FAILED nogil:
-        """Note the places where omitted members of a configuration continue.
+        """Record the places where omitted members of a configuration continue.
 
-        The semantic state decides about these members, so their tokens are tried on the real configuration.
+        The semantic state decides about these members, so their tokens are tried on the actual configuration.
         The members that are present are valid regardless. Return the guards under which omitted members
         continue under the node.
         """
@@ -875,7 +876,7 @@ cdef class TrieWalk(MaskPart):
     cdef int emit_returns(
         self, const Config* config, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except FAILED nogil:
-        """Note the returns of a configuration at a node, for the suffixes of the tokens there."""
+        """Record the returns of a configuration at a node, for the suffixes of the tokens there."""
         cdef int32_t p
         cdef WalkGroupId g
         cdef GuardId guard
@@ -900,7 +901,7 @@ cdef class TrieWalk(MaskPart):
         return 0
 
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except FAILED nogil:
-        """Note the special tokens that the start allows."""
+        """Record the special tokens that the start allows."""
         cdef const Config* config
         cdef const vector[TokenId]* tokens
         cdef TokenClassId symbol

@@ -1,1 +1,1 @@
-"""Data structures. They know neither grammars nor vocabularies."""
+"""Data structures, independent of grammars and vocabularies."""

@@ -16,12 +16,12 @@ cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept nogil:
 
 
 cdef inline bint share_byte(const uint64_t* a, const uint64_t* b) noexcept nogil:
-    """Return whether two sets of bytes have one in common."""
+    """Return whether two sets of bytes have a common element."""
     return a[0] & b[0] or a[1] & b[1] or a[2] & b[2] or a[3] & b[3]
 
 
 cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept nogil:
-    """Return how many members some words of a set have."""
+    """Return the number of members of a set, given by words."""
     cdef int32_t k, found = 0
     cdef uint64_t left
     for k in range(count):

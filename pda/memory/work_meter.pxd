@@ -116,14 +116,14 @@ cdef class WorkMeter:
         self.may_release = True
 
     cdef inline int spend(self, int64_t units) except FAILED nogil:
-        """Count some work. Every loop whose length a request decides calls it."""
+        """Count some work. Called by every loop whose length depends on a request."""
         self.credit -= units
         if self.credit < 0:
             self.check()
         return 0
 
     cdef inline int hold(self, int64_t n) except FAILED nogil:
-        """Count bytes that stay as long as the store, or the family of matchers."""
+        """Count bytes that live as long as the store, or the family of matchers."""
         if self.account is not None:
             self.account.memory_left -= n
             if self.account.memory_left < self.kept:
@@ -131,14 +131,14 @@ cdef class WorkMeter:
         return 0
 
     cdef inline bint may_add_term(self, bint is_full) noexcept nogil:
-        """Count a new term. ``is_full`` tells where no request pays for it."""
+        """Count a new term. Without a request to charge, ``is_full`` reports the limit."""
         if self.account is None:
             return not is_full
         self.account.terms_left -= 1
         return self.account.terms_left >= 0
 
     cdef inline bint may_add_state(self, bint is_full) noexcept nogil:
-        """Count a new semantic state. ``is_full`` tells where no request pays for it."""
+        """Count a new semantic state. Without a request to charge, ``is_full`` reports the limit."""
         if self.account is None:
             return not is_full
         self.account.states_left -= 1
@@ -162,9 +162,9 @@ cdef class StoreLock:
     cdef void wake(self) noexcept
 
     cdef inline bint may_read(self) except FAILED:
-        """Return whether what is finished may be read now without taking the lock.
+        """Return whether finished data may be read now without taking the lock.
 
-        So it is where no thread is inside, or another thread is where its call counts its work. This holds until
-        this thread lets others run. Waits until it is so. False if this thread is inside.
+        This is so if no thread is inside, or another thread is at a check of its work. It stays so until this
+        thread releases the GIL. Waits for it. False if this thread itself is inside.
         """
         return self.owner == 0 or self.may_read_inside()

@@ -1,12 +1,12 @@
 # distutils: language = c++
-"""Work: what requests do, in units that are the same on every machine and at any load.
+"""Work: the computation of requests, in units that are independent of the machine and its load.
 
 One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few words
-of a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
-there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
-the clock. The first check of a call that computes only (``let_release``) lets go of the interpreter's lock,
-after about 200 microseconds; other calls release it for a moment every few milliseconds. A check also lets
-threads read what the call changes, if some wait for that.
+of a mask. Loops whose length depends on a request count their units. Every 100,000 units (about a
+millisecond) a check tests whether the request has units left, was not cancelled, no signal has arrived, and
+the call is within its time limit. The first check of a call that only computes (``let_release``) releases the
+GIL, after about 200 microseconds; other calls release it briefly every few milliseconds. A check also lets
+waiting threads read the data that the call changes.
 """
 
 cimport cython
@@ -46,11 +46,11 @@ cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock 
 
 @cython.final
 cdef class WorkAccount:
-    """What one request may still do and keep, over all its calls. Safe to cancel from another thread.
+    """The remaining work and memory of one request, over all its calls. Safe to cancel from another thread.
 
-    ``event``: like ``threading.Event``; cancels as well, once it is set. ``limits``: has ``max_memory``,
-    ``max_terms`` and ``max_semantic_states``, which count what the request adds to the store; what others
-    added before is free.
+    ``event``: like ``threading.Event``; also cancels, once it is set. ``limits``: has ``max_memory``,
+    ``max_terms`` and ``max_semantic_states``, which bound the data that the request adds to the store; data
+    of earlier requests are free.
     """
 
     def __cinit__(self, allowance, spent=0, event=None, limits=None):
@@ -72,16 +72,16 @@ cdef class WorkAccount:
 
     @property
     def cancelled(self):
-        """Whether it was cancelled."""
+        """Whether the request was cancelled."""
         return bool(self.is_cancelled)
 
     def grant(self, units):
-        """Allow some more units, and one call to use all of these."""
+        """Grant more units, and let one call use all of them."""
         self.left = min(max(self.left, 0) + units, ENDLESS)
         self.most_per_call = max(self.most_per_call, units)
 
     def grant_memory(self, n):
-        """Allow some more bytes."""
+        """Grant more bytes."""
         self.memory_left = min(self.memory_left + n, ENDLESS)
 
     def begin(self):
@@ -95,7 +95,7 @@ cdef class WorkAccount:
         return account
 
     def restart(self, WorkAccount compiled not None):
-        """Take what is left after compiling: the request begins anew in another store."""
+        """Reset to the state after compiling: the request starts again in another store."""
         self.left = self.allowance - min(compiled.allowance - compiled.left, self.allowance)
         self.memory_left = self.memory - (compiled.memory - compiled.memory_left)
         self.terms_left = self.max_terms - (compiled.max_terms - compiled.terms_left)
@@ -103,7 +103,7 @@ cdef class WorkAccount:
         self.moved = True
 
     def ease(self, WorkAccount other not None):
-        """Allow no less than another account of the same grammar does."""
+        """Raise the allowance to that of another account of the same grammar."""
         cdef int64_t spent = min(self.allowance - self.left, other.allowance - other.left)
         self.allowance = max(self.allowance, other.allowance)
         self.left = self.allowance - spent
@@ -113,25 +113,25 @@ cdef class WorkAccount:
         self.states_left = max(self.states_left, other.states_left)
 
     def hold(self, n):
-        """Count bytes that were made in Python.
+        """Count bytes allocated in Python.
 
-        Raises: BudgetError if they are more than the request may keep.
+        Raises: BudgetError if they exceed the limit of the request.
         """
         self.memory_left -= n
         if self.memory_left < 0:
             raise BudgetError("max_memory", self.memory, MEMORY_TEXT)
 
     def cancel(self):
-        """End the call that works for this request at its next check, and later ones that need work."""
+        """End the running call of this request at its next check, and later ones that need work."""
         atomic_write(self.is_cancelled, True)
 
 
 @cython.final
 cdef class WorkMeter:
-    """Counts the work of the calls of one store, which hold its lock one after the other.
+    """Counts the work of the calls of one store, which hold its lock in turn.
 
     Raises (from ``spend``): BudgetError if the request has no units left, or the call takes too long;
-        CancelledError; what a signal handler raises. All structures are as they would be after an interrupt.
+        CancelledError; exceptions of signal handlers. All structures stay consistent.
     """
 
     def __cinit__(self, max_call=None, double max_seconds=1e9):
@@ -146,11 +146,11 @@ cdef class WorkMeter:
         self.open(None)
 
     def charge(self, int64_t units):
-        """Count some work that was done in Python."""
+        """Count some work done in Python."""
         self.spend(units)
 
     cdef int refuse_memory(self, int64_t n) except FAILED nogil:
-        """Raise the error of a request that may not keep so many bytes more; it has not got them."""
+        """Raise the error of a request that exceeds its memory limit by an allocation, which was not made."""
         self.account.memory_left += n
         raise BudgetError("max_memory", self.account.memory, MEMORY_TEXT)
 
@@ -199,7 +199,7 @@ cdef class WorkMeter:
         return 0
 
     cdef int look(self) except FAILED nogil:
-        """Let signal handlers run, and threads that wait to run or to read: nothing is half changed now."""
+        """Let signal handlers run, and threads that wait to run or to read: all data are consistent now."""
         cdef Pause before
         cdef int turns = 0
         with gil:
@@ -218,14 +218,14 @@ cdef class WorkMeter:
         return 0
 
     cdef void reclaim(self) noexcept nogil:
-        """Take the interpreter's lock again, if the call has let go of it."""
+        """Reacquire the GIL, if the call has released it."""
         self.may_release = False
         if self.running:
             PyEval_RestoreThread(self.released)
             self.running = False
 
     cdef int settle(self) except FAILED:
-        """Wait until what the store guards may be read, until this thread lets others run: a millisecond.
+        """Wait until the data of the store may be read, for up to a millisecond.
 
         Raises: StackmaskError if the call under way is one of this thread, as in a finalizer that runs in it.
         """
@@ -241,9 +241,9 @@ cdef class WorkMeter:
         return 0
 
     cdef bint keep_reserve(self) noexcept:
-        """Hold back some of the request's work and memory. False if it has only that left.
+        """Reserve a part of the request's work and memory. Return False if only the reserve is left.
 
-        The caller must open the reserve again. The units up to the next check are not looked at.
+        The caller must release the reserve again. The units up to the next check are ignored.
         """
         cdef WorkAccount account = self.account
         if account is None:
@@ -253,26 +253,26 @@ cdef class WorkMeter:
         return self.call_left > 0 and account.memory_left >= self.kept
 
     cdef void open_reserve(self) noexcept:
-        """Let the call go on with what was held back, and with its time on the clock anew."""
+        """Let the call use the reserve, and restart its time limit."""
         self.kept = 0
         if self.account is not None:
             self.call_left = min(self.account.left, self.account.allowance // RESERVE)
             self.timed = False
 
     cdef void forget_call(self) noexcept:
-        """Forget a call whose thread does not exist, in a forked process."""
+        """Forget a call whose thread does not exist in a forked process."""
         self.may_release = self.running = False
         self.readers = 0
         self.close()
 
     cdef void pause(self, Pause* before) noexcept:
-        """Begin to run Python in the middle of a call, with the interpreter's lock."""
+        """Begin to run Python within a call, holding the GIL."""
         before.may_release = self.may_release
         before.running = self.running
         self.may_release = self.running = False
 
     cdef void resume(self, Pause* before) noexcept:
-        """Go on after ``pause``."""
+        """Continue after ``pause``."""
         self.may_release = before.may_release
         self.running = before.running
 
@@ -289,21 +289,21 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class StoreLock:
-    """Hold it during every call that steps or makes masks. Cost: a comparison when it is free.
+    """The lock of a store, held during every call that steps or computes masks. Cost: a comparison if it is
+    free.
 
-    It is taken and given by threads that hold the interpreter's lock, so the owner is just a number. The
-    thread inside may release that lock meanwhile: what is finished can then be read where its call counts
-    its work (``may_read``), since nothing is half changed there.
-    Locks of the interpreter read the clock whenever they are taken; one is used only if there is
-    something to wait for.
+    It is acquired and released by threads that hold the GIL, so the owner is just a number. The thread inside
+    may release the GIL: finished data can then be read at the checks of its call (``may_read``), where all
+    data are consistent. Python's locks read the clock whenever they are acquired; one is used only if there
+    is something to wait for.
 
-    Where memory runs out in the middle of a change, it is not known how far it got: the lock is spoiled
-    then, and never taken again. So every change of a store is inside, and ends with ``give(False)`` if it did
-    not come to its end.
+    If memory runs out in the middle of a change, its progress is unknown: the lock is then spoiled, and never
+    acquired again. So every change of a store is inside, and ends with ``give(False)`` if it was not
+    completed.
 
-    A forked process lacks the other threads. What one of them was changing is spoiled there.
+    A forked process lacks the other threads. Data that one of them was changing are spoiled there.
 
-    Raises: StackmaskError if the thread inside asks again: an action or resolver used its own matcher.
+    Raises: StackmaskError if the thread inside enters again: an action or resolver used its own matcher.
         SpoiledError if it is spoiled.
     """
 
@@ -325,7 +325,7 @@ cdef class StoreLock:
             PyThread_free_lock(self.lock)
 
     cdef int take(self, WorkAccount account) except FAILED:
-        """Enter. What is done inside is charged to ``account``; None: to no request, without a limit."""
+        """Enter. The work inside is charged to ``account``; None: to no request, without a limit."""
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
         if self.owner or self.woken:
             if self.owner == me:
@@ -360,7 +360,7 @@ cdef class StoreLock:
         self.wake()
 
     cdef void charge_to(self, WorkAccount account) noexcept:
-        """Charge what follows to another request. Hold the lock."""
+        """Charge subsequent work to another request. The caller holds the lock."""
         self.meter.close()
         self.meter.open(account)
 
@@ -369,7 +369,7 @@ cdef class StoreLock:
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef bint may_read_inside(self) except FAILED:
-        """Do what ``may_read`` does where a thread is inside."""
+        """Do the same as ``may_read`` if a thread is inside."""
         if not self.is_held():
             return False
         self.meter.settle()
@@ -405,7 +405,7 @@ cdef class StoreLock:
         self.take(account)
 
     def leave(self, bint done):
-        """Leave, and return whether the work came to its end."""
+        """Leave, and return whether the work was completed."""
         self.give(done)
 
     def __enter__(self):

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Configurations as values: sets of members (local state, frame, semantic state), sorted and interned.
 
-The closure makes them (``closure``); byte steps and token steps lead from one to the next.
+They are created by the closure (``closure``); byte steps and token steps lead from one to the next.
 """
 
 cimport cython
@@ -29,8 +29,8 @@ from stackmask.pda.errors import BudgetError
 cdef class FrameGraph:
     """The frames of one family of matchers, or of the mask walks of one store.
 
-    ``is_walk``: the bottom frame stands for a stack that is not known. ``is_summary``: each frame but the
-    bottom stands for all activations of a rule that are alike; its edges are set once all are known.
+    ``is_walk``: the bottom frame represents an unknown stack. ``is_summary``: each frame except the bottom
+    represents all equivalent activations of a rule; its edges are set once all are known.
     """
 
     def __cinit__(
@@ -123,7 +123,7 @@ cdef class FrameGraph:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the frames take."""
+        """Return the approximate number of bytes of the frames."""
         cdef size_t held = sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
         return held + self.frame_index.nbytes() + self.exits_index.nbytes()
 
@@ -253,7 +253,7 @@ cdef class ConfigDraft:
         self.reads = 0
 
     cdef int add_member(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
-        """Enter a member, if it is not there. Raises: BudgetError if there are too many.
+        """Add a member, if it is new. Raises: BudgetError if there are too many.
 
         Cost: a look-up; one pass over a short list.
         """
@@ -285,7 +285,7 @@ cdef class ConfigDraft:
         return 0
 
     cdef int index_members(self) except ID_FAILED nogil:
-        """Enter the members that are not yet in the index. Others may have been added meanwhile."""
+        """Add the members that are not yet in the index. Others may have been added meanwhile."""
         cdef uint64_t key
         if not self.indexed or self.indexed > self.members.size():
             self.seen.clear()
@@ -369,7 +369,7 @@ cdef class ConfigTable:
     cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
         """Return the id of a configuration whose members are sorted and distinct.
 
-        Raises: BudgetError if it is new, and one too many.
+        Raises: BudgetError if it is new and exceeds the limit.
         """
         cdef uint64_t h
         cdef size_t i
@@ -467,7 +467,7 @@ cdef class ConfigTable:
         return <int32_t>self.configs.size() - 1
 
     cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
-        """Return the configuration of one member alone, without its calls."""
+        """Return the configuration of a single member, without its calls."""
         cdef Member m
         m.state = state
         m.frame = frame
@@ -477,7 +477,7 @@ cdef class ConfigTable:
         return self.intern(self.draft, 1)
 
     cdef ConfigId of_members(self, vector[Member]& members) except ID_FAILED nogil:
-        """Return the configuration of some members alone, distinct, in any order."""
+        """Return the configuration of some members, distinct, in any order."""
         self.draft.clear()
         copy_items(self.draft.members, members)
         self.draft.sort_items()
@@ -504,7 +504,7 @@ cdef class ConfigTable:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the configurations take."""
+        """Return the approximate number of bytes of the configurations."""
         cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
         held += sizeof(Pop) * self.pops.size() + 4 * self.rows.size()
         return held + self.config_index.nbytes() + self.draft.nbytes()

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Configurations: where the grammar can be after a text, as sets of (local state, frame, semantic state).
+"""Configurations: the positions in the grammar after a text, as sets of (local state, frame, semantic state).
 
 A history is a list of their ids. One object for each task: the frames (a graph-structured stack), the table
-of configurations, their closure, steps by bytes, steps by tokens, and counts of tokens. This one
+of configurations, their closure, steps by bytes, steps by tokens, and counts of tokens. This module's space
 owns them all.
 """
 
@@ -110,7 +110,7 @@ cdef class Closure:
     cdef bint returns_again(self, Member m) except FAILED nogil:
         """Return whether another member has returned from the same frame in the same semantic state.
 
-        Where a return leads does not depend on the local state that ends.
+        The target of a return does not depend on the local state that ends.
         """
         cdef uint64_t key = (<uint64_t>m.frame << 32) | <uint32_t>m.sem
         if self.returned.get(key) != NO_VALUE:
@@ -242,10 +242,10 @@ cdef class Closure:
         return 0
 
     cdef bint leaves_out(self, Member m, CallSite site) except FAILED nogil:
-        """Note a call that a walk does not enter. Return False if the walk must enter it.
+        """Record a call that a walk does not enter. Return False if the walk must enter it.
 
-        The rules that begin an expression of a language are many. Where a walk entered them, each place that
-        an expression follows would have configurations of its own for all that an expression can begin with.
+        An expression of a programming language can begin with many rules. If a walk entered them, each
+        position before an expression would have separate configurations for all beginnings of an expression.
         So the walk ends at such a call, as it does at a return, and the body of the rule is walked once.
         """
         cdef const Call* call = &self.terms.call_table[site.call]
@@ -278,10 +278,10 @@ cdef class Closure:
         return True
 
     cdef uint8_t weight_of(self, RuleId rule) except? UNWEIGHED nogil:
-        """Return whether many rules can be called in first position of a rule: LIGHT, LEVEL or HEAVY. Remembered.
+        """Return whether many rules can be called in first position of a rule: LIGHT, LEVEL or HEAVY. Cached.
 
-        A LEVEL only leads to another such rule, as levels of operators. A walk ends at the last one of a few
-        levels, and not at each.
+        A LEVEL only leads to another such rule, such as levels of operators. A walk ends at the last one of a
+        few levels, not at each.
         """
         cdef vector[RuleId] found, others
         cdef uint8_t weight
@@ -305,7 +305,7 @@ cdef class Closure:
     cdef int first_rules(
         self, RuleId rule, RuleId without, size_t most, vector[RuleId]& found
     ) except FAILED nogil:
-        """List a rule and those that can be called in first position of it, at most so many.
+        """List a rule and those that can be called in first position of it, up to a limit.
 
         ``without``: a rule that is not entered; the rule itself where each is.
         """
@@ -335,7 +335,7 @@ cdef class Closure:
         return 0
 
     cdef int add_link(self, CallNodeId node, Edge edge) except ID_FAILED nogil:
-        """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
+        """Add one more caller to a node. Among many, it is added once, except for hash collisions."""
         cdef Link link
         cdef Link* other
         cdef uint64_t key
@@ -404,7 +404,7 @@ cdef class Closure:
         return alive
 
     cdef int returns_alive(self, Member m, CallSite site) except ID_FAILED nogil:
-        """Tell (1 or 0) whether the continuation of a call is alive, or NEEDS_STATE.
+        """Return whether (1 or 0) the continuation of a call is alive, or NEEDS_STATE.
 
         If the rule itself tests keys of this object, its own members are tested instead.
         """
@@ -417,7 +417,7 @@ cdef class Closure:
     cdef int open_calls(self) except ID_FAILED nogil:
         """Build the frames of the collected calls, callers first, and add the bodies of the rules.
 
-        Return NEEDS_STATE if a key must be known for it.
+        Return NEEDS_STATE if this requires knowing a key.
         """
         cdef CallNode node
         cdef Member m
@@ -456,16 +456,16 @@ cdef class Closure:
         return 0
 
     cdef bint begins_count(self, TermId state) noexcept nogil:
-        """Return whether a text with counted tokens begins in a local state: no byte of it has been read.
+        """Return whether a text with counted tokens begins in a local state: none of its bytes has been read.
 
-        Such a text has a byte, and no place inside of it has its texts. So none is in this state.
+        Such a text is not empty, and no state inside it has the same strings. So none is in this state.
         """
         return self.counted_starts.get(state) != NO_VALUE
 
     cdef TermId body_of(self, CallNode node, SemId* sem) except ID_FAILED nogil:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
 
-        Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
+        If a walk does not know the answer, it uses a bound of all answers, and ``sem`` becomes unsure.
         """
         cdef Call call = self.terms.call_table[node.call]
         cdef TermId body
@@ -573,7 +573,7 @@ cdef class Closure:
     cdef int call_all(self) except ID_FAILED nogil:
         """Add the bodies that members call. Members whose object can have no further key are dropped.
 
-        Return NEEDS_STATE if a key must be known for it.
+        Return NEEDS_STATE if this requires knowing a key.
         """
         cdef size_t i, n = 0
         cdef Member m
@@ -597,7 +597,7 @@ cdef class Closure:
         return self.open_calls()
 
     cdef int drop_nonlocal(self) except ID_FAILED nogil:
-        """Drop members that consume nothing themselves: the members that they lead to are there."""
+        """Drop members that consume nothing themselves: their successors are already included."""
         cdef size_t i, n = 0
         for i in range(self.draft.members.size()):
             if self.terms.terms[self.draft.members[i].state].flags & F_LOCAL:
@@ -640,7 +640,7 @@ cdef enum:
 
 @cython.final
 cdef class ByteSteps:
-    """Compute steps, and remember them in transition rows. ``ConfigTable.known_step`` reads those."""
+    """Compute steps, and store them in transition rows, which ``ConfigTable.known_step`` reads."""
 
     def __cinit__(self, ConfigTable table not None, Closure closure not None):
         self.terms = table.terms
@@ -651,9 +651,9 @@ cdef class ByteSteps:
         self.first_drafted.push_back(0)
 
     cdef ConfigId close_draft(self) except ID_FAILED nogil:
-        """Close the draft of a step. Where members call or return, the result is remembered.
+        """Close the draft of a step. If members call or return, the result is cached.
 
-        Names that are alike, however they are spelled, are followed by the same members.
+        Equivalent names, regardless of their spelling, are followed by the same members.
         """
         cdef const Member* mine
         cdef const Member* other
@@ -694,7 +694,7 @@ cdef class ByteSteps:
         return closed
 
     cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except ID_FAILED nogil:
-        """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
+        """Return the configuration after one more symbol: DEAD, READS_STATE or its id; cached."""
         cdef Config c = self.table.configs[config]
         cdef int32_t i
         cdef TermId d
@@ -727,9 +727,9 @@ cdef class ByteSteps:
         return next
 
     cdef StepRowId make_row(self, ConfigId config) except ID_FAILED nogil:
-        """Find the byte classes of a configuration and make its transition row.
+        """Find the byte classes of a configuration and create its transition row.
 
-        A capture keeps the very byte, so what follows is seldom met twice: then NEVER_A_ROW.
+        A capture records the exact byte, so its successors are rarely reached twice: then NEVER_A_ROW.
         """
         cdef Config c = self.table.configs[config]
         cdef int32_t i
@@ -751,7 +751,7 @@ cdef class ByteSteps:
         return c.row
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the steps outside of rows take, and what was closed for them."""
+        """Return the approximate number of bytes of the steps outside of rows, and of their closures."""
         cdef size_t held = self.single_steps.nbytes() + self.draft_index.nbytes()
         return held + sizeof(Member) * self.drafted.capacity() + DRAFT_BYTES * self.closed.size()
 
@@ -799,7 +799,7 @@ cdef class TokenCounts:
         return edge.continuation != BOTTOM_CONTINUATION and edge.action == ACTION_COUNTED
 
     cdef bint is_open(self, ConfigId config) noexcept nogil:
-        """Return whether the next byte may be one of a text whose tokens are counted."""
+        """Return whether the next byte may belong to a text whose tokens are counted."""
         cdef int32_t i, first = self.table.configs[config].first
         for i in range(first, first + self.table.configs[config].count):
             if self.counts(self.table.members[i]):
@@ -807,7 +807,7 @@ cdef class TokenCounts:
         return False
 
     cdef ConfigId after_token(self, ConfigId config) except ID_FAILED nogil:
-        """Return the configuration where a token ends that led here. Cost: a look-up once it is known."""
+        """Return the configuration after the end of a token that led here. Cost: a look-up once it is known."""
         cdef ConfigId found = self.known.get(config)
         if found == NO_VALUE:
             found = self.charge(config)
@@ -815,7 +815,7 @@ cdef class TokenCounts:
         return found
 
     cdef ConfigId charge(self, ConfigId config) except ID_FAILED nogil:
-        """Make the configuration where a token ends."""
+        """Create the configuration after the end of a token."""
         cdef int32_t i, e, first = self.table.configs[config].first
         cdef CountedMember counted
         cdef Member m
@@ -844,7 +844,7 @@ cdef class TokenCounts:
         return self.table.intern(self.draft, self.table.configs[config].ends)
 
     cdef int add_counted(self) except ID_FAILED nogil:
-        """Add the counted members: for each local state one that goes on, and one that ends a character."""
+        """Add the counted members: for each local state one that continues, and one that ends a character."""
         cdef size_t i = 0, first, last
         cdef Member m
         cdef Edge edge
@@ -883,7 +883,7 @@ cdef class TokenCounts:
         return 0
 
     cdef TermId rest_of_character(self, TermId state) except ID_FAILED nogil:
-        """Return the rest of the character that a local state is inside of; EMPTY if it is between two."""
+        """Return the rest of the character that a local state is inside; EMPTY if it is between two."""
         cdef vector[TermId] both
         cdef uint64_t words[4]
         cdef TermId found
@@ -898,7 +898,7 @@ cdef class TokenCounts:
         return found if self.terms.emptiness.is_live(self.terms, found) else EMPTY
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the memory of token ends and the scratch take."""
+        """Return the approximate number of bytes of the cached token ends and the scratch."""
         cdef size_t held = self.known.nbytes() + sizeof(CountedMember) * self.counted.capacity()
         return held + sizeof(Edge) * self.edges.capacity()
 
@@ -919,13 +919,13 @@ cdef enum:
 
 
 cdef TermId mk_end(TermStore terms, Literal literal, int32_t consumed) except ID_FAILED nogil:
-    """Return what is left of a literal after some bytes."""
+    """Return the rest of a literal after some bytes."""
     return terms.make.mk_literal(terms, literal.first + consumed, literal.length - consumed)
 
 
 @cython.final
 cdef class TokenSteps:
-    """Steps by the bytes of whole tokens, and what is remembered of them, for one family of matchers."""
+    """Steps by the bytes of whole tokens, cached, for one family of matchers."""
 
     def __cinit__(self, ConfigTable table not None, Closure closure not None, ByteSteps byte_steps not None):
         self.terms = table.terms
@@ -940,9 +940,9 @@ cdef class TokenSteps:
     ) except ID_FAILED nogil:
         """Return the configuration after a token, whose text is given, or DEAD.
 
-        A configuration stores the first token from it, and where that led. At the second token it gets a row,
-        and the step is stored in ``noted``. ``remembered`` finds both.
-        Cost: three dependent loads a byte once the steps are known.
+        A configuration stores its first token and the target. At the second token it gets a row, and the step
+        is stored in ``noted``. ``remembered`` finds both.
+        Cost: three dependent loads per byte once the steps are known.
         """
         cdef ConfigId next = self.step_bytes(config, token, text, length)
         if next != DEAD and length > 1 and self.table.configs[config].first_token != token:
@@ -985,7 +985,7 @@ cdef class TokenSteps:
         return config
 
     cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except ID_FAILED nogil:
-        """Store where a token leads, over an older entry. The table grows with the number of steps."""
+        """Store the target of a token, over an older entry. The table grows with the number of steps."""
         cdef size_t size = self.noted.size()
         cdef TokenStep* step
         if self.noted_since >= size and size < MOST_NOTED:
@@ -1004,7 +1004,7 @@ cdef class TokenSteps:
     # -- many bytes at once ------------------------------------------------------------------------
 
     cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except ID_FAILED nogil:
-        """Return the configuration after some bytes, or DEAD. Configurations between are not stored.
+        """Return the configuration after some bytes, or DEAD. Intermediate configurations are not stored.
 
         If no member calls, returns or may end, the members are not even closed: a closure would drop only
         members that lead nowhere. The bytes of a literal are compared in the pool.
@@ -1043,7 +1043,7 @@ cdef class TokenSteps:
         return self.table.intern(self.closure.draft, self.closure.ends)
 
     cdef int take_members(self, const Member* members, size_t count) except FAILED nogil:
-        """Begin at some members, with no byte of their literals consumed."""
+        """Start at some members, with no byte of their literals consumed."""
         cdef size_t i
         cdef PartialMember at
         at.consumed = 0
@@ -1087,7 +1087,7 @@ cdef class TokenSteps:
         return self.terms.mk_seq(left, u.seq.rest)
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes of the steps noted, and of the scratch."""
+        """Return the bytes of the cached steps, and of the scratch."""
         return sizeof(TokenStep) * self.noted.size() + sizeof(PartialMember) * self.partial.capacity()
 
 
@@ -1134,9 +1134,10 @@ cdef class ConfigSpace:
         self.edges.borrow(self.graph.edges)
 
     cdef int32_t test_around(self, FrameId frame, int32_t level, int32_t most) except ID_FAILED nogil:
-        """Return what tells the texts of a capture apart, -1 if nothing does, or it is not known.
+        """Return the test that distinguishes the texts of a capture, -1 if there is none, or it is unknown.
 
-        ``level``: how many captures are open within it. ``most``: so many calls out it is looked for.
+        ``level``: the number of captures open within it. ``most``: the maximum number of enclosing calls to
+        search.
         Cost: the edges of the frames there, once for each frame.
         """
         cdef uint64_t key = (<uint64_t>frame << 8) | <uint64_t>level
@@ -1163,9 +1164,9 @@ cdef class ConfigSpace:
         return found
 
     cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil:
-        """Return the configuration that tokens are tried on first: the same, with the stand-ins of its values.
+        """Return the configuration that tokens are tried on first: the same with the stand-ins of its values.
 
-        Where one that it leads to ``reads``, some of its readings are left out: the values themselves must decide.
+        If a successor has ``reads``, some of its parses are left out: the values themselves must decide.
         """
         cdef Member m
         cdef int32_t i, first = self.configs[config].first
@@ -1196,13 +1197,13 @@ cdef class ConfigSpace:
         return self.byte_steps.computed
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes frames and configurations take."""
+        """Return the approximate number of bytes of frames and configurations."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
         held += self.byte_steps.nbytes() + self.token_steps.nbytes()
         return held + self.token_counts.nbytes() + self.tests_around.nbytes()
 
     def nbytes_held(self):
-        """Return about how many bytes frames and configurations take."""
+        """Return the approximate number of bytes of frames and configurations."""
         self.terms.meter.settle()
         return self.nbytes()
 

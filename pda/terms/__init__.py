@@ -1,1 +1,3 @@
-"""Hash-consed regular terms: build, derive, decide. Knows no vocabulary and no stack."""
+"""Hash-consed regular terms: construction, derivatives, decision procedures. Independent of vocabularies and
+stacks.
+"""

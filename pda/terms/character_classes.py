@@ -53,15 +53,15 @@ def byte_sequences(low: int, high: int) -> tuple[ByteRanges, ...]:
 def class_term(build: TermBuilder, ranges: Ranges, known: dict[Tree, int]) -> int:
     """Return the term of one character out of the ranges.
 
-    ``known``: the terms of the parts of classes that were made before in this store; new ones are added.
-    Cost: linear in the ranges, but for the parts that are known.
+    ``known``: the terms of parts of classes already built in this store; new ones are added.
+    Cost: linear in the ranges, except for known parts.
     """
     return _term(build, _tree(ranges), known)
 
 
 @lru_cache(4096)
 def _tree(ranges: Ranges) -> Tree:
-    """Return the byte sequences of the ranges by their first bytes; remembered, for all stores alike."""
+    """Return the byte sequences of the ranges by their first bytes; cached for all stores."""
     return _join(tuple([sequence for low, high in ranges for sequence in byte_sequences(low, high)]))
 
 

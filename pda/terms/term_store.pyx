@@ -88,7 +88,7 @@ cdef enum:
 
 
 cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
-    """Return the rest of a sequence whose first item may be empty whatever follows; else EPS."""
+    """Return the rest of a sequence whose first item may be empty in any context; else EPS."""
     cdef Term* u = &table.terms[t]
     if u.kind == K_SEQ and table.terms[u.seq.first].nu.always():
         return u.seq.rest
@@ -148,7 +148,7 @@ cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except
 cdef int mark_suffixes(
     TermTable table, vector[TermId]& items, TermId least, vector[uint8_t]& dropped
 ) except FAILED nogil:
-    """Mark the items that are a suffix of another one, which may be empty before it."""
+    """Mark the items that are a suffix of another one whose items before it may be empty."""
     cdef KeyMap seen
     cdef size_t i, visited = 0
     cdef TermId s
@@ -276,7 +276,7 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
 
 
 cdef bint is_wellformed(TermTable terms, TermId t) except FAILED nogil:
-    """Return whether the structure of a term shows that it holds well-formed UTF-8 only. Cost: its operands."""
+    """Return whether a term visibly contains only well-formed UTF-8. Cost: its operands."""
     cdef KeyMap known
     return after(terms, t, 1 << UTF8_BETWEEN, &known, 0) == 1 << UTF8_BETWEEN
 
@@ -330,7 +330,7 @@ cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
 
 @cython.final
 cdef class Constructors:
-    """Builds terms from terms; each call gets the table.
+    """Builds terms from terms; each call is passed the table.
 
     Owner: the store of the terms. ``rules``: the searches that intersections use.
     """
@@ -344,11 +344,11 @@ cdef class Constructors:
         self.literal_count = 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes this holds; the table is not counted."""
+        """Return the approximate number of bytes, without the table."""
         return LITERAL_BYTES * self.literal_count
 
     cdef TermId mk_guard(self, TermTable table, GuardId g) except ID_FAILED nogil:
-        """Return the empty string where the next byte is in a guard."""
+        """Return the empty string, restricted to next bytes in a guard."""
         if g == ANY_BYTE:
             return EPS
         return intern_guard(table, g)
@@ -385,7 +385,8 @@ cdef class Constructors:
         return self.mk_literal(table, offset, len(data))
 
     cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except ID_FAILED nogil:
-        """Return guard g and then t, which is no sequence, as one term; UNDECIDED if that needs two terms.
+        """Return guard g followed by t, which is not a sequence, as one term; UNDECIDED if that needs two
+        terms.
 
         If t has a first byte, it decides the guard.
         """
@@ -411,7 +412,7 @@ cdef class Constructors:
         return UNDECIDED
 
     cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return a and then b. Sequences lean to the right; guards are decided as far as b allows."""
+        """Return a followed by b. Sequences are right-associative; guards are decided as far as b allows."""
         cdef TermId[FEW_ITEMS] few
         cdef vector[TermId] spine       # the items after those
         cdef Term t
@@ -468,7 +469,9 @@ cdef class Constructors:
         return b
 
     cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return a and then b, where a is no sequence and no guard that b decides, and neither is EMPTY."""
+        """Return a followed by b, where a is neither a sequence nor a guard that b decides, and neither is
+        EMPTY.
+        """
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
         cdef Nullability nu = NEVER
@@ -490,9 +493,9 @@ cdef class Constructors:
         return intern_sequence(table, a, b, nu, flags)
 
     cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
+        """Return two adjacent items of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
 
-        So n optional items that are equal are one counter, and not n states with n alternatives each.
+        So n equal optional items are one counter, instead of n states with n alternatives each.
         """
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
@@ -525,7 +528,7 @@ cdef class Constructors:
         return self.mk_rep(table, x.item, low, high)
 
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return a or b."""
+        """Return the union of a and b."""
         cdef vector[TermId] items
         if a == EMPTY or a == b:
             return b
@@ -536,7 +539,7 @@ cdef class Constructors:
         return self.mk_alt(table, items, 0)
 
     cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except ID_FAILED nogil:
-        """Return any of the terms. ``depth``: how many alternatives are being factored around this one."""
+        """Return the union of the terms. ``depth``: the number of enclosing alternatives being factored."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
         cdef size_t i, j, n
@@ -596,7 +599,7 @@ cdef class Constructors:
         return table.intern_list(K_ALT, items, nu, flags)
 
     cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except FAILED nogil:
-        """Join the alternatives that begin with the same term: a b | a c becomes a (b | c)."""
+        """Factor alternatives that begin with the same term: a b | a c becomes a (b | c)."""
         cdef vector[uint64_t] keyed
         cdef vector[TermId] tails
         cdef vector[TermId] out
@@ -650,7 +653,7 @@ cdef class Constructors:
         return 0
 
     cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except FAILED nogil:
-        """Join repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
+        """Merge repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
 
         Without this, the derivatives of counted repetitions of ambiguous items grow with every step.
         """
@@ -736,7 +739,7 @@ cdef class Constructors:
         return intern_repetition(table, item, low, high, ALWAYS if low == 0 else t.nu, flags)
 
     cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except ID_FAILED nogil:
-        """Return what regular terms have in common."""
+        """Return the intersection of regular terms."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
         cdef size_t i, j
@@ -804,7 +807,7 @@ cdef class Constructors:
         return 0
 
     cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except FAILED nogil:
-        """Join repetitions whose intersection is one term; False if that is the empty language."""
+        """Merge repetitions whose intersection is one term; return False if it is the empty language."""
         cdef size_t i = 0, j
         cdef TermId joined
         if self.rules.simplifier == NULL:
@@ -828,7 +831,7 @@ cdef class Constructors:
         return True
 
     cdef TermId mk_not(self, TermTable table, TermId item) except ID_FAILED nogil:
-        """Return every byte string that a regular term does not hold."""
+        """Return the complement of a regular term within all byte strings."""
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:
             return t.negated
@@ -852,9 +855,10 @@ cdef enum:
 
 
 cdef inline bint is_anchor(TermId t) noexcept nogil:
-    """Return whether a sequence is one of those whose derivatives are found for the longer ones as well.
+    """Return whether a sequence is one of those whose derivatives are also stored for the longer ones.
 
-    The sequences that end alike, with one more item each, must have the same anchors: so it is by the id.
+    Sequences with the same end, each with one more item, must have the same anchors, so this depends on the
+    id.
     """
     return (<uint32_t>t * <uint32_t>0x9E3779B9) >> (32 - ANCHOR_BITS) == 0
 
@@ -874,7 +878,7 @@ cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t)
 
 @cython.final
 cdef class Derivatives:
-    """The derivatives of the terms of one table; each call gets the table.
+    """The derivatives of the terms of one table; each call is passed the table.
 
     Owner: the store of the terms. ``simplify``: applied to operands of intersections, or NULL.
     """
@@ -885,7 +889,7 @@ cdef class Derivatives:
         self.simplifier = NULL
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes this holds; the table is not counted."""
+        """Return the approximate number of bytes, without the table."""
         return self.known.nbytes()
 
     cdef MapId classes_of(self, TermTable table, TermId t) except ID_FAILED nogil:
@@ -943,7 +947,7 @@ cdef class Derivatives:
     cdef MapId classes_of_run(self, TermTable table, TermId t) except ID_FAILED nogil:
         """Return the same for a sequence of many items that may be empty.
 
-        It is remembered for every suffix, as each of them is a state later. Cost: linear for all of them.
+        It is stored for every suffix, since each of them is a state later. Cost: linear for all of them.
         """
         cdef vector[TermId] run
         cdef MapId found, item
@@ -1005,7 +1009,7 @@ cdef class Derivatives:
     # -- derivatives -------------------------------------------------------------------------------
 
     cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
-        """Return the derivative of a term. It is remembered unless it costs no more than a look-up.
+        """Return the derivative of a term. It is cached unless it costs no more than a look-up.
 
         Most terms can continue with one byte only, which needs no classes. So the first derivative is stored
         in the term, the others in ``known``.
@@ -1050,7 +1054,7 @@ cdef class Derivatives:
         return d
 
     cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
-        """Return the class of a byte in the partition of a term; a token class is one by itself."""
+        """Return the class of a byte in the partition of a term; each token class has a separate one."""
         cdef MapId map
         if symbol >= TOKENS:
             return symbol
@@ -1058,7 +1062,7 @@ cdef class Derivatives:
         return table.classes.maps[map if map >= 0 else self.classes_of(table, t)].of[symbol]
 
     cdef TermId after_first(self, TermTable table, Term u) except ID_FAILED nogil:
-        """Return what follows the first byte of a sequence that begins with a byte set or a literal."""
+        """Return the rest after the first byte of a sequence that begins with a byte set or a literal."""
         cdef Term prefix = table.terms[u.seq.first]
         cdef TermId rest
         if prefix.kind == K_SET:
@@ -1067,9 +1071,9 @@ cdef class Derivatives:
         return self.make.mk_seq(table, rest, u.seq.rest)
 
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept nogil:
-        """Return whether a term may begin with a byte, as far as its structure shows it; else True.
+        """Return whether a term may begin with a byte, if its structure shows it; else True.
 
-        Most names of an object cannot begin with the byte at hand, and a step over all tests each one.
+        Most names of an object cannot begin with the current byte, and a step tests each one.
         """
         cdef Term u = table.terms[t]
         cdef int32_t k
@@ -1087,7 +1091,7 @@ cdef class Derivatives:
         return False
 
     cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
-        """Find a derivative that is not remembered yet."""
+        """Compute a derivative that is not cached."""
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]
         cdef TermId first = EMPTY, d
@@ -1117,10 +1121,10 @@ cdef class Derivatives:
         return first if operands.empty() else self.make.mk_alt(table, operands, 0)
 
     cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
-        """Find the derivatives of the anchors in a sequence of many optional items, from the last one.
+        """Compute the derivatives of the anchors in a sequence of many optional items, from the last one.
 
-        Each suffix of such a sequence is a state later. With these at hand, its derivative takes the items up
-        to its first anchor, and not all.
+        Each suffix of such a sequence is a state later. With these, its derivative processes only the items
+        up to its first anchor.
         """
         cdef vector[TermId] anchors
         cdef Nullability nu
@@ -1141,7 +1145,7 @@ cdef class Derivatives:
         return 0
 
     cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
-        """Return whether the derivative of a sequence is remembered."""
+        """Return whether the derivative of a sequence is cached."""
         cdef Term u = table.terms[t]
         cdef int32_t d
         if u.symbol < 0:
@@ -1152,7 +1156,7 @@ cdef class Derivatives:
         return self.known.get((<uint64_t>t << 16) | <uint64_t>d) != NO_VALUE
 
     cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
-        """Find the derivative of a term that is no sequence."""
+        """Compute the derivative of a term that is not a sequence."""
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]
         cdef TermId d
@@ -1210,7 +1214,8 @@ cdef enum:
 
 
 cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except FAILED nogil:
-    """Return about how many bytes a text of a term needs, added up over the operands of an intersection.
+    """Return the approximate number of bytes that a text of a term needs, summed over the operands of an
+    intersection.
 
     It only guides a search. Terms that are nested too deeply, or not known, count as 0.
     ``known``: the results so far, for all searches. Most states of a search share terms, so the results for
@@ -1274,7 +1279,7 @@ cdef enum:
 
 @cython.final
 cdef class Emptiness:
-    """Decides whether terms of one table have a string; each call gets the table.
+    """Decides whether terms of one table are non-empty; each call is passed the table.
 
     Owner: the store of the terms. Invariant: the answer (``Term.live``) does not depend on what was searched
     before.
@@ -1285,11 +1290,13 @@ cdef class Emptiness:
         self.max_explored = max_explored
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes this holds; the table is not counted."""
+        """Return the approximate number of bytes, without the table."""
         return self.efforts.nbytes()
 
     cdef bint is_live(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
+        """Return whether the term has a string. Calls are assumed to be productive (ensured by
+        normalisation).
+        """
         cdef Term u = table.terms[t]
         cdef bint answer = True
         cdef TermId s
@@ -1325,12 +1332,12 @@ cdef class Emptiness:
         return answer
 
     cdef bint is_open(self, TermTable table, TermId t) noexcept nogil:
-        """Return whether a term is a sequence, and whether it has a string is not known yet."""
+        """Return whether a term is a sequence whose emptiness is not yet known."""
         cdef Term* u = &table.terms[t]
         return u.kind == K_SEQ and u.flags & F_BOOL and u.live == LIVE_UNKNOWN
 
     cdef bint explore(self, TermTable table, TermId t) except FAILED nogil:
-        """Search the derivatives of a regular term for one that may end, by turns in two orders.
+        """Search the derivatives of a regular term for a nullable one, alternating between two orders.
 
         The oldest first finds a shortest string. If all strings are long, as in a pattern with a
         minimal length, it would visit every state first. The other order takes the state that seems to need
@@ -1414,7 +1421,7 @@ cdef class Emptiness:
         return True
 
     cdef bint try_endings(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether one of the remembered endings is a string of a term; False: not known."""
+        """Return whether one of the cached endings is a string of a term; False: unknown."""
         cdef vector[TermId] path
         cdef size_t i, k
         cdef TermId d
@@ -1462,7 +1469,7 @@ cdef TermId ask_simplified(void* simplifier, TermTable table, TermId t) except I
 
 @cython.final
 cdef class Simplifier:
-    """Searches about operands of intersections; each call gets the table of the terms.
+    """Searches about operands of intersections; each call is passed the table of the terms.
 
     Owner: the store of the terms. While it lives, the constructors and derivatives that it was given call it.
     They borrow this reference, so that the four are no cycle.
@@ -1488,12 +1495,12 @@ cdef class Simplifier:
             self.derivatives.simplify = NULL
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes this holds; the table is not counted."""
+        """Return the approximate number of bytes, without the table."""
         cdef size_t held = self.simple.nbytes() + self.textual.nbytes()
         return held + self.known_subsets.nbytes() + self.known_codes.nbytes()
 
     cdef TermId simplified(self, TermTable table, TermId t) except ID_FAILED nogil:
-        """Return x* for a regular term that means x* but is not written so; else the term. Remembered.
+        """Return x* for a regular term equivalent to x* in another form; else the term. Cached.
 
         Cost: a search of at most MAX_SIMPLE derivatives.
         """
@@ -1543,7 +1550,7 @@ cdef class Simplifier:
         return NO_TERM
 
     cdef bint is_empty_soon(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether a term is seen to be empty within MAX_SIMPLE derivatives."""
+        """Return whether a term is found to be empty within MAX_SIMPLE derivatives."""
         cdef vector[TermId] queue
         cdef KeyMap seen
         cdef size_t next = 0
@@ -1574,7 +1581,7 @@ cdef class Simplifier:
         return True
 
     cdef bint is_textual(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether a term is a repetition that holds well-formed UTF-8 only. Remembered."""
+        """Return whether a term is a repetition of well-formed UTF-8. Cached."""
         cdef vector[TermId] items
         cdef int32_t known
         if table.terms[t].kind != K_REP or table.terms[t].flags & (F_BOOL | F_IMPURE):
@@ -1623,7 +1630,7 @@ cdef class Simplifier:
         return self.make.mk_rep(table, s.rep.item, low, high)
 
     cdef bint is_subset(self, TermTable table, TermId a, TermId b) except FAILED nogil:
-        """Return whether b is seen to hold every string of a. Remembered."""
+        """Return whether b is found to include every string of a. Cached."""
         cdef uint64_t key = (<uint64_t>a << 32) | <uint64_t>b
         cdef int32_t found = self.known_subsets.get(key)
         cdef vector[TermId] items
@@ -1635,7 +1642,7 @@ cdef class Simplifier:
         return found == 1
 
     cdef bint is_code(self, TermTable table, TermId item) except FAILED nogil:
-        """Return whether a term is seen to be a prefix code: no string of it begins another one. Remembered."""
+        """Return whether a term is found to be a prefix code: no string of it is a prefix of another. Cached."""
         cdef TermId d
         cdef MapId map
         cdef int32_t found = self.known_codes.get(item), k
@@ -1669,7 +1676,7 @@ cdef class Simplifier:
 
 @cython.final
 cdef class Steps:
-    """The steps between the terms of one table; each call gets the table. Owner: the store of the terms."""
+    """The steps between the terms of one table; each call is passed the table. Owner: the store of the terms."""
 
     def __cinit__(
         self,
@@ -1684,7 +1691,7 @@ cdef class Steps:
         self.simplifier = simplifier
 
     cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
-        """Return the derivative of a state, EMPTY where no string remains. Cost: a look-up once known."""
+        """Return the derivative of a state, EMPTY if no string remains. Cost: a look-up once known."""
         cdef TermId d = self.derivatives.derive(table, t, symbol), first, simple
         if table.terms[d].flags & F_BOOL:
             d = self.prune(table, d)
@@ -1699,7 +1706,7 @@ cdef class Steps:
         return d
 
     cdef TermId prune(self, TermTable table, TermId t) except ID_FAILED nogil:
-        """Remove the alternatives that have no string."""
+        """Remove the empty alternatives."""
         cdef Term u = table.terms[t]
         cdef vector[TermId] items
         cdef int32_t k
@@ -1728,7 +1735,7 @@ cdef enum:
 
 @cython.final
 cdef class Endings:
-    """The ends of the terms and rules of one table; each call gets the table. Owner: the term store."""
+    """The ends of the terms and rules of one table; each call is passed the table. Owner: the term store."""
 
     def __cinit__(self, Constructors make not None, Steps steps not None):
         self.make = make
@@ -1737,13 +1744,13 @@ cdef class Endings:
         self.final = 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes this holds; the table is not counted."""
+        """Return the approximate number of bytes, without the table."""
         cdef size_t pairs = self.found.size() + self.rule_found.size()
         cdef size_t held = self.index.nbytes() + self.rule_index.nbytes() + sizeof(Ends) * pairs
         return held + 8 * self.rule_keys.size()
 
     cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
-        """Give the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
+        """Get the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
         cdef uint64_t key = (<uint64_t>t << 6) | <uint64_t>guard
         cdef int32_t at = self.index.get(key)
         if at != NO_VALUE:
@@ -1790,7 +1797,7 @@ cdef class Endings:
         return 0
 
     cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
-        """Find the same for a term that is no sequence."""
+        """Find the same for a term that is not a sequence."""
         cdef Term u = table.terms[t]
         cdef Ends part
         cdef Call call
@@ -1875,10 +1882,10 @@ cdef class Endings:
         return 0
 
     cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except FAILED nogil:
-        """Give the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
+        """Get the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
 
-        The results of earlier calls are final, as they depend on nothing newer. A new pair is visited where it is met,
-        and again where a pair that it used has changed, the newest first.
+        The results of earlier calls are final, as they depend on nothing newer. A new pair is visited when it
+        is reached, and again when a pair that it used has changed, newest first.
         """
         cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
         cdef int32_t at = self.rule_index.get(key), user = self.current
@@ -1921,7 +1928,7 @@ cdef class Endings:
         return 0
 
     cdef int visit(self, TermTable table, int32_t at) except FAILED nogil:
-        """Find the ends of a pair that waits, from those of others so far."""
+        """Find the ends of a waiting pair, from the current ones of others."""
         cdef Ends now
         cdef size_t k
         cdef uint64_t key = self.rule_keys[at]
@@ -1940,7 +1947,7 @@ cdef class Endings:
         return 0
 
     cdef int queue(self, int32_t at) except FAILED nogil:
-        """Have a pair that is not final visited, if it does not wait for it yet."""
+        """Queue a pair that is not final, unless it is already queued."""
         cdef size_t place = <size_t>at - self.final
         if place >= self.is_waiting.size():
             self.is_waiting.resize(place + 1, False)
@@ -1951,7 +1958,7 @@ cdef class Endings:
         return 0
 
     cdef int add_user(self, int32_t at, int32_t user) except FAILED nogil:
-        """Note that a pair uses another one, mostly once."""
+        """Record that a pair uses another one, mostly once."""
         cdef vector[int32_t]* users = &self.users[<size_t>at - self.final]
         if users.empty() or users.back() != user:
             users.push_back(user)
@@ -1971,7 +1978,7 @@ cdef class Endings:
 
 @cython.final
 cdef class FirstCalls:
-    """Finds the calls in first position of the terms of one table; each call gets the table.
+    """Finds the calls in first position of the terms of one table; each call is passed the table.
 
     Owner: the store of the terms.
     """
@@ -1980,7 +1987,7 @@ cdef class FirstCalls:
         self.make = make
 
     cdef int find_sites(self, TermTable table, TermId t) except FAILED nogil:
-        """Find the calls that may start here, once: they are then in site_lists[terms[t].calls]."""
+        """Find the possible first calls, once: they are then in site_lists[terms[t].calls]."""
         cdef vector[CallSite] found
         cdef SiteList entry
         cdef size_t i
@@ -2002,7 +2009,7 @@ cdef class FirstCalls:
     cdef int collect_sites(
         self, TermTable table, TermId t, GuardId guard, TermId continuation, vector[CallSite]& out
     ) except FAILED nogil:
-        """Append the calls in first position of a term, with the guard before and what follows each."""
+        """Append the calls in first position of a term, each with the guard before it and its continuation."""
         cdef Term u
         cdef CallSite site
         cdef TermId tail
@@ -2086,7 +2093,7 @@ TESTS = ("close", "continue", "undeclared")
 
 
 cdef str dump_term(TermTable table, TermId t):
-    """Return a term as text. Each term in it is spelled once; no recursion, as terms may be deep."""
+    """Return a term as text. Each subterm is written once; no recursion, since terms may be deep."""
     cdef dict known = {}
     cdef list todo = [t], operands, missing
     while todo:
@@ -2103,7 +2110,9 @@ cdef str dump_term(TermTable table, TermId t):
 
 
 cpdef str dump_rules(TermTable table, object rules):
-    """Return rules as text, one a line: where they may be empty, their height, and their body."""
+    """Return rules as text, one per line: the bytes before which they may be empty, their height, and their
+    body.
+    """
     cdef list lines = []
     cdef int32_t rule
     cdef Nullability nu
@@ -2120,7 +2129,7 @@ cpdef str dump_rules(TermTable table, object rules):
 
 
 cdef list operands_of(TermTable table, TermId t):
-    """Return the terms that a term is made of; of a sequence, all its items."""
+    """Return the subterms of a term; of a sequence, all its items."""
     cdef Term u = table.terms[t]
     cdef list items = []
     if u.kind == K_ALT or u.kind == K_AND:
@@ -2226,12 +2235,12 @@ cdef class TermStore(TermTable):
         self.first_calls = FirstCalls(self.make)
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the terms take, with all remembered results."""
+        """Return the approximate number of bytes of the terms, including all cached results."""
         cdef size_t held = TermTable.nbytes(self) + self.make.nbytes() + self.derivatives.nbytes()
         return held + self.emptiness.nbytes() + self.simplifier.nbytes() + self.endings.nbytes()
 
     def matches(self, TermId t, bytes data):
-        """Return whether a regular term holds exactly these bytes."""
+        """Return whether a regular term matches exactly these bytes."""
         cdef unsigned char byte
         for byte in data:
             t = self.steps.step(self, t, byte)
@@ -2247,7 +2256,7 @@ cdef class TermStore(TermTable):
         return self.terms.size()
 
     def nbytes_held(self):
-        """Return about how many bytes the terms take."""
+        """Return the approximate number of bytes of the terms."""
         self.meter.settle()
         return self.nbytes()
 
@@ -2269,7 +2278,7 @@ cdef class TermStore(TermTable):
 
 @cython.final
 cdef class TermBuilder:
-    """Makes the terms, rules and calls of grammars in a store, for the lowering. It holds nothing else."""
+    """Creates the terms, rules and calls of grammars in a store, for the lowering. It has no other state."""
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
@@ -2291,14 +2300,14 @@ cdef class TermBuilder:
         return self.terms.make.mk_bytes(self.terms, data)
 
     def sequence(self, items):
-        """Return the terms one after the other."""
+        """Return the concatenation of the terms."""
         cdef TermId t = EPS
         for item in reversed(items):
             t = self.terms.make.mk_seq(self.terms, item, t)
         return t
 
     def alternatives(self, items):
-        """Return any of the terms; of none, the term of the empty language."""
+        """Return the union of the terms; without terms, the empty language."""
         cdef vector[TermId] operands
         for item in items:
             operands.push_back(item)
@@ -2313,12 +2322,12 @@ cdef class TermBuilder:
         return intern_token(self.terms, token_class)
 
     cdef CallId add_call(self, Call call) except ID_FAILED nogil:
-        """Enter a call into the call table."""
+        """Add a call to the call table."""
         self.terms.call_table.push_back(call)
         return <int32_t>self.terms.call_table.size() - 1
 
     cpdef TermId call(self, CallId call, bint nonempty=False, bint keys=False) except ID_FAILED:
-        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
+        """Return the term of a call; ``nonempty`` excludes the empty string; ``keys``: it tests keys."""
         cdef Nullability nu = NEVER
         if self.terms.call_table[call].kind == CALL_RULE and not nonempty:
             nu = self.terms.rule_nu[self.terms.call_table[call].rule]
@@ -2332,7 +2341,9 @@ cdef class TermBuilder:
         return <int32_t>self.terms.rule_body.size() - 1
 
     cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except FAILED:
-        """Give a declared rule its body and its height, more than that of the rules it can call first."""
+        """Set the body and the height of a declared rule; the height exceeds that of its possible first
+        calls.
+        """
         self.terms.rule_body[rule] = body
         self.terms.rule_height[rule] = height
         return 0

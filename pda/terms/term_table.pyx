@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The records of terms, byte sets, partitions of the bytes and guards: equal ones are one integer."""
+"""The records of terms, byte sets, partitions of the bytes and guards: equal ones have the same integer id."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
@@ -61,7 +61,7 @@ cdef class ByteClasses:
         self.guard_sets.push_back(self.intern_set(every))
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes they take."""
+        """Return the approximate number of bytes."""
         cdef size_t held = sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
         return held + self.meets.nbytes() + self.set_index.nbytes()
 
@@ -204,7 +204,7 @@ cdef class ByteClasses:
 
 
 cdef class TermTable:
-    """The tables that terms live in. Invariant: append-only; ids stay valid for the life of the table."""
+    """The tables of terms. Invariant: append-only; ids stay valid for the life of the table."""
 
     def __cinit__(self, uint64_t max_terms=20_000_000, *_args, **_kwargs):
         cdef SiteList none
@@ -218,11 +218,11 @@ cdef class TermTable:
         self.intern(K_EPS, 0, 0, 0, ALWAYS, 0)
 
     def count_work(self, WorkMeter meter not None):
-        """Count the work of these terms, and of all that is made of them, with a meter."""
+        """Count the work of these terms, and of everything built from them, with a meter."""
         self.meter = self.classes.meter = meter
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the records take."""
+        """Return the approximate number of bytes of the records."""
         cdef size_t held = sizeof(Term) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
         held += self.term_index.nbytes() + self.classes.nbytes()
         return held + sizeof(CallSite) * self.sites.size()

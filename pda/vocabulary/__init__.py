@@ -1,1 +1,1 @@
-"""The bytes of the tokens, their trie, and what is known of its subtrees. Knows no grammar."""
+"""The bytes of the tokens, their trie, and facts about its subtrees. Independent of grammars."""

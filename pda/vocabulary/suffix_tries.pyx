@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Suffix tries: what is left of tokens after a return or a run, merged into small tries.
+"""Suffix tries: the rests of tokens after a return or a run, merged into small tries.
 
 Many tokens have the same suffix after their place: `foo": ` and `bar": ` both leave `": `. So the subtrees
 at these places are merged into one trie. Equal suffixes share one node, which holds the tokens of all. Walks
@@ -27,7 +27,7 @@ cdef class SuffixTries:
         self.max_depth = trie.max_depth
 
     cdef Nodes nodes(self, PlaceId place) noexcept nogil:
-        """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
+        """Return the arrays that contain the node of a place. Those of the suffix tries move as they grow."""
         cdef Nodes n
         if trie_of(place):
             n.byte = self.byte.data()
@@ -283,7 +283,7 @@ cdef class SuffixTries:
     cdef int flag_repeats(self, NodeId root) except FAILED nogil:
         """Store for the nodes of a new trie whether some token has several suffixes in it.
 
-        One suffix does not decide such a token, so runs are not looked up in such a trie.
+        A single suffix does not decide such a token, so runs are not looked up in such a trie.
         """
         cdef int32_t t
         cdef TokenId token

@@ -56,7 +56,7 @@ cdef class TokenBytes:
     ``block``: ``count + 1`` offsets (uint32), one bit per id for "not text" (padded to words), the bytes,
     in the byte order of the machine. The sequence keeps the block alive and reads from it.
 
-    Raises: VocabularyError if the block is none of ``count`` tokens.
+    Raises: VocabularyError if the block does not contain ``count`` tokens.
     Cost: one pass over the offsets.
     """
 
@@ -103,7 +103,7 @@ cdef class TokenBytes:
         return self.get(i)
 
     def __iter__(self):
-        """Go through the ids in order."""
+        """Iterate over the ids in order."""
         cdef TokenId i
         for i in range(self.size):
             yield self.get(i)
@@ -139,7 +139,7 @@ cdef class TokenBytes:
     def overlay(self, changes):
         """Return the sequence with other bytes (or None) for some ids, longer if an id is beyond its end.
 
-        Cost: one copy, or nothing when nothing changes.
+        Cost: one copy, or nothing if nothing changes.
         """
         cdef TokenBytesBuilder builder
         cdef int64_t i, first, last = 0
@@ -206,9 +206,9 @@ cdef class TokenBytes:
         return block
 
     def single_bytes(self):
-        """Return the bytes that are tokens of their own, as an integer with one bit per byte.
+        """Return the bytes that are tokens, as an integer with one bit per byte.
 
-        Cost: a pass over all tokens the first time, since each compiler and each finite automaton asks.
+        Cost: a pass over all tokens the first time, then cached.
         """
         cdef TokenId i
         cdef uint8_t[256] seen
@@ -235,7 +235,7 @@ cdef inline void put_word(uint8_t* out, uint32_t word) noexcept nogil:
 
 @cython.final
 cdef class TokenBytesBuilder:
-    """Take the tokens of a vocabulary by ascending id."""
+    """Collects the tokens of a vocabulary by ascending id."""
 
     def __cinit__(self):
         self.start.push_back(0)
@@ -308,7 +308,7 @@ cdef class TokenBytesBuilder:
 def pack(tokens):
     """Return the sequence of the given tokens, by id: bytes, or None.
 
-    Raises: TypeError if one is neither; VocabularyError if they are too many, or too long together.
+    Raises: TypeError for other objects; VocabularyError if they are too many, or too long in total.
     """
     builder = TokenBytesBuilder()
     builder.extend(tokens)

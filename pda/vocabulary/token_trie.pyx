@@ -60,7 +60,7 @@ cdef int summarize_subtrees(
     vector[uint16_t]& characters,
     vector[NodeId]& incomplete,
 ) except FAILED nogil:
-    """Summarize the subtrees of a trie. Cost: a few nanoseconds a node.
+    """Summarize the subtrees of a trie. Cost: a few nanoseconds per node.
 
     ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: of each token, in the order
     of the trie; an incomplete one counts. ``incomplete``: nodes whose tokens end inside of a character.
@@ -126,7 +126,7 @@ cdef inline int close_subtree(
     vector[SummaryId]& summary_of,
     vector[SubtreeSummary]& summaries,
 ) except FAILED nogil:
-    """Keep the summary of a subtree, and add it to that of its parent, which is before it in memory."""
+    """Store the summary of a subtree, and add it to that of its parent, which is before it in memory."""
     cdef SubtreeSummary* above = &(at - 1).found
     above.ascii[0] |= at.found.ascii[0]
     above.ascii[1] |= at.found.ascii[1]
@@ -229,7 +229,7 @@ cdef struct Path:
 
 @cython.final
 cdef class CharacterGroups:
-    """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
+    """The tokens of one vocabulary, grouped by the sorts of their characters; immutable after ``find``."""
 
     def __cinit__(self, TokenBytes token_bytes not None):
         self.token_bytes = token_bytes
@@ -244,7 +244,7 @@ cdef class CharacterGroups:
         int32_t max_depth,
         const uint16_t* characters,
     ) except FAILED nogil:
-        """Group the tokens of a trie. Cost: some nanoseconds a node.
+        """Group the tokens of a trie. Cost: a few nanoseconds per node.
 
         ``characters``: of each token, in the order of the trie; an incomplete one counts.
         """
@@ -297,7 +297,9 @@ cdef class CharacterGroups:
         return self.find_nodes(nodes, byte)
 
     cdef int find_ends(self) except FAILED nogil:
-        """Store where the tokens of few characters end in each group, as bounded slices need all groups."""
+        """Store the end of the tokens with few characters in each group, since bounded slices need all
+        groups.
+        """
         cdef int32_t n, k, groups = <int32_t>self.sorts_of.size()
         cdef GroupId g
         if groups > MOST_GROUPS:
@@ -441,7 +443,9 @@ cdef class CharacterGroups:
         return True
 
     cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept nogil:
-        """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
+        """Return the number of characters of X in a token, including incomplete ones; -1: it is not a run of
+        X.
+        """
         cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
         cdef uint32_t k
         cdef int32_t state = 0, count = 0
@@ -560,7 +564,7 @@ cdef int sort_ids(TokenBytes token_bytes, vector[TokenId]& ids) except FAILED no
 
 
 cdef inline uint32_t shared_length(const uint8_t* x, const uint8_t* y, uint32_t n) noexcept nogil:
-    """Return how many first bytes two texts have in common, at most ``n``."""
+    """Return the length of the common prefix of two texts, at most ``n``."""
     cdef uint32_t i = 0
     while i < n and x[i] == y[i]:
         i += 1
@@ -570,9 +574,9 @@ cdef inline uint32_t shared_length(const uint8_t* x, const uint8_t* y, uint32_t 
 cdef int64_t count_nodes(
     TokenBytes token_bytes, const TokenId* ids, size_t count, vector[int32_t]& shared
 ) except FAILED nogil:
-    """Return the number of nodes of the trie of some tokens; 0 if they are not all, in order.
+    """Return the number of nodes of the trie of some tokens; 0 if they are incomplete or unsorted.
 
-    ``shared``: set to how many first bytes each token has in common with the one before it.
+    ``shared``: receives the length of each token's common prefix with its predecessor.
     """
     cdef int64_t nodes = 1
     cdef size_t k
@@ -609,8 +613,8 @@ cdef int64_t count_nodes(
 cdef class TokenOrder:
     """The ids of the tokens with text, by their bytes, then by id; immutable.
 
-    ``data``: that of an equal order made before, or the ``order`` of its trie, so that the tokens need not be
-    sorted. It is checked against the tokens, so no other order is taken.
+    ``data``: that of an equal existing order, or the ``order`` of its trie, so that the tokens need not be
+    sorted. It is checked against the tokens, so no other order is accepted.
 
     Raises: VocabularyError if it is not the order of these tokens.
     Cost: linear in the bytes; 128,000 tokens take about 8 ms, with their order 3 ms.
@@ -652,8 +656,8 @@ cdef class TokenOrder:
 cdef class Trie:
     """A trie of the tokens of a vocabulary; immutable.
 
-    ``token_bytes``: those without bytes are left out. Several ids may share a node. ``order``:
-    theirs, if it is known. Other threads run meanwhile.
+    ``token_bytes``: empty tokens are left out. Several ids may share a node. ``order``: that of the tokens,
+    if known. Other threads can run meanwhile.
 
     Raises: VocabularyError if it is the order of other tokens.
     Cost: linear in the bytes; 128,000 tokens take about 25 ms, with their order about 15 ms.

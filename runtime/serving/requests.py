@@ -26,9 +26,11 @@ class Options:
     """Options for reading the grammars of requests.
 
     profile: of JSON; "model" allows one blank where JSON allows whitespace, "exact" everything that JSON
-    allows. whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
-    closed_objects: objects have only declared properties unless their schema says otherwise. whole: texts are
-    completed within the token limit of their request, if the server reports it and a completion is found.
+    allows.
+    whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
+    closed_objects: objects have only declared properties unless their schema says otherwise.
+    whole: texts are completed within the token limit of their request, if the server reports it and a
+    completion is found.
     limits: of each request; None for the default ones.
     """
 

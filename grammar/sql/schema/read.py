@@ -34,10 +34,12 @@ Source: TypeAlias = (
 def read_schema(source: Source, dialect: str) -> Schema:
     """Read the tables and columns of a database, of a description, or of the statements that make it.
 
-    ``source`` is one of a Schema, which is checked; a dict {table: [columns]} or {table: {column: type}},
-        where a table may be (schema, table); a SQLite file (a Path, or a string that is neither a URL nor
-        SQL) or an open sqlite3 connection; a database's URL (text with ``://``), or an Engine, Connection or
-        URL of SQLAlchemy; text with CREATE statements, in the dialect.
+    ``source`` is one of
+        a Schema, which is checked;
+        a dict {table: [columns]} or {table: {column: type}}, where a table may be (schema, table);
+        a SQLite file (a Path, or a string that is neither a URL nor SQL) or an open sqlite3 connection;
+        a database's URL (text with ``://``), or an Engine, Connection or URL of SQLAlchemy;
+        text with CREATE statements, in the dialect.
 
     Raises: SQLError: the source cannot be read or is for another dialect, it has no tables, or a name is
         impossible.
