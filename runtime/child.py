@@ -1,7 +1,8 @@
-"""Workers in processes of their own: what crashes, hangs or takes too much memory there harms nothing here.
+"""Workers in separate processes, so that a crash, a hang or excessive memory use there does no harm here.
 
-A worker is an object whose methods are called by name. Its process is spawned, not forked, since models run threads, and
-ends with the process that started it, even inside of a call. Requests and answers are pickles, each after its length.
+A worker is an object whose methods are called by name. Its process is spawned, not forked, since models run
+threads, and ends with its parent process, even during a call. Requests and answers are length-prefixed
+pickles.
 """
 
 from __future__ import annotations
@@ -49,19 +50,20 @@ class Timer(Protocol):
     daemon: bool
 
     def start(self) -> None:
-        """Begin to wait."""
+        """Start waiting."""
 
     def cancel(self) -> None:
         """Stop waiting."""
 
 
 class Child:
-    """A worker in a process that is started by the first call, and again by the next one after it was ended.
+    """A worker in a process that is started by the first call, and restarted by the next call after it has
+    ended.
 
-    ``worker``: ``module:factory``, called with ``arguments`` in the process. ``seconds``: that one call may take, and
-    ``start_seconds`` the start; then the process is killed. ``data``: the classes, as ``module.name``, that answers may
-    have beside those of Python's literals; without it any, which only suits processes whose code is trusted.
-    Not safe for use from several threads.
+    ``worker``: ``module:factory``, called with ``arguments`` in the process. ``seconds``: the time limit of a
+    call, and ``start_seconds`` of the start; then the process is killed. ``data``: the classes, as
+    ``module.name``, that answers may contain besides Python literals; without it any, which is only safe if
+    the process runs trusted code. Not safe for use from several threads.
     """
 
     def __init__(
@@ -82,14 +84,14 @@ class Child:
     def ask(self, call: str, *arguments: Any, seconds: float | None = None, most: int = sys.maxsize) -> Any:
         """Call a method of the worker and return its answer of at most ``most`` bytes.
 
-        Raises: WorkerFault; only where the worker raised is its process kept.
+        Raises: WorkerFault; the process is only kept if the worker itself raised.
         """
         if self.process is None:
             self.start()
         return self._answer((call, arguments), self.seconds if seconds is None else seconds, most)
 
     def is_running(self) -> bool:
-        """Return whether there is a process that has not ended."""
+        """Return whether the process is running."""
         return self.process is not None and self.process.poll() is None
 
     def start(self) -> None:
@@ -148,7 +150,7 @@ class Child:
             self.process.kill()
 
     def end(self, seconds: float = 0) -> int:
-        """End the process, by force after some seconds; return its status, 0 where there is none."""
+        """End the process, by force after some seconds; return its status, 0 if there is none."""
         process, self.process = self.process, None
         if process is None:
             return 0
@@ -168,7 +170,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 class _DataOnly(pickle.Unpickler):
-    """Reads only values of named classes: whatever became of the process that wrote them, nothing is run."""
+    """Unpickles only values of named classes, so that no code is run, even if the process was compromised."""
 
     def __init__(self, answer: bytes, allowed: Collection[str]) -> None:
         super().__init__(io.BytesIO(answer))
@@ -181,7 +183,7 @@ class _DataOnly(pickle.Unpickler):
 
 
 def read_data(answer: bytes, allowed: Collection[str]) -> Any:
-    """Read a pickle of Python's literals and values of named classes. Raises: UnpicklingError for others."""
+    """Unpickle Python literals and values of named classes. Raises: UnpicklingError for others."""
     return _DataOnly(answer, allowed).load()
 
 
@@ -193,7 +195,7 @@ def write_frame(pipe: BinaryIO, message: bytes) -> None:
 
 
 def read_frame(pipe: BinaryIO, most: int) -> bytes:
-    """Read one message. Raises: EOFError where the pipe ends before it does; OverflowError for more than ``most`` bytes."""
+    """Read one message. Raises: EOFError if the pipe ends first; OverflowError for more than ``most`` bytes."""
     header = pipe.read(LENGTH_BYTES)
     size = int.from_bytes(header, "big")
     if len(header) == LENGTH_BYTES and size > most:
@@ -208,7 +210,7 @@ def read_frame(pipe: BinaryIO, most: int) -> bytes:
 
 
 def main() -> None:
-    """Serve on the standard pipes; what is printed goes nowhere."""
+    """Serve on the standard pipes; printed output is discarded."""
     with contextlib.suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the starting process is interrupted, and ends this one
     answers = os.fdopen(os.dup(1), "wb")
@@ -229,7 +231,7 @@ def _made(worker: str, arguments: tuple[Any, ...]) -> Any:
 
 
 def _requests(pipe: BinaryIO) -> queue.SimpleQueue[Any]:
-    """Read requests in a thread; the end of the pipe ends the process, even inside of a call."""
+    """Read requests in a thread; the end of the pipe ends the process, even during a call."""
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def read() -> None:
@@ -244,7 +246,7 @@ def _requests(pipe: BinaryIO) -> queue.SimpleQueue[Any]:
 
 
 def _answered(answers: BinaryIO, call: Callable[[], Any], *, show: bool = True) -> Any:
-    """Send what a call returns, or what it raised; return it, or None."""
+    """Send the result or the exception of a call; return it, or None."""
     value = None
     try:
         value = call()

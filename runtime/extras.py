@@ -1,4 +1,4 @@
-"""Say which extra to install when a library is missing."""
+"""Name the extra to install when a library is missing."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EXTRAS = {
 
 
 class MissingExtraError(StackmaskError, ImportError):
-    """A feature needs libraries that are not installed; the message says which extra brings them."""
+    """A feature needs libraries that are not installed; the message names the extra that installs them."""
 
 
 @contextmanager
 def require(extra: str) -> Iterator[None]:
     """Turn a failed import of one of the extra's libraries into a message that names the extra.
 
-    Raises: MissingExtraError. Other import errors pass: they are not about an extra.
+    Raises: MissingExtraError. Other import errors are passed on, since they do not concern an extra.
     """
     try:
         yield

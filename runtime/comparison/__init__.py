@@ -1,10 +1,12 @@
-"""Compare engines: their figures on one language, or their masks token by token, with texts that validators judge.
+"""Compare engines: their figures on one language, or their masks token by token, with texts that validators
+judge.
 
-``subject`` is a language, ``tokenizer`` the vocabulary and the text; ``engines`` gives every engine the same calls.
-``stackmask compare``: ``measuring`` follows the text in a process per engine, ``result`` puts the answers side by side.
-``stackmask audit``: ``cases`` reads languages with texts, ``audited`` adds engines of one's own, ``closing`` walks to the
-end of a text under an engine's own masks, ``workers`` are engines and judges in processes of their own, ``judges`` says
-whether a text is right, ``auditor`` compares, ``audit`` keeps the results, ``report`` lays them out as a page.
+``subject`` is a language, ``tokenizer`` the vocabulary and the text; ``engines`` is the common interface of
+engines. ``stackmask compare``: ``measuring`` follows the text in one process per engine, ``result`` compares
+the answers. ``stackmask audit``: ``cases`` reads languages with texts, ``audited`` adds custom engines,
+``closing`` walks to the end of a text under an engine's own masks, ``workers`` run engines and judges in
+separate processes, ``judges`` decide whether a text is valid, ``auditor`` compares, ``audit`` stores the
+results, ``report`` renders them as a page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An audit of many cases: results go to a file as they come, so that one that was ended goes on where it was."""
+"""An audit of many cases: results are appended to a file, so that an interrupted audit can be resumed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ CALL_S: Final = 20.0  # that one call to a judge may take
 
 @dataclass(slots=True)
 class Audit:
-    """All results of a folder. ``about``: the engines, judges, tokenizer and settings that made them; ``planned``: cases of
-    the sample, of which ``results`` are done."""
+    """All results of a folder. ``about``: the engines, judges, tokenizer and settings; ``planned``: the
+    number of cases in the sample, of which ``results`` are done.
+    """
 
     about: dict[str, Any]
     results: list[CaseResult] = field(default_factory=list)
@@ -37,7 +38,7 @@ class Audit:
 def about_audit(
     tokenizer: Tokenizer, engines: Sequence[str], settings: Settings, planned: int
 ) -> dict[str, Any]:
-    """Return what an audit is made with. Raises: AuditError for engines that there are not."""
+    """Return the setup of an audit. Raises: AuditError for unknown engines."""
     from stackmask import __version__
 
     if not engines:
@@ -60,7 +61,7 @@ def about_audit(
 
 
 def load_audit(folder: Path) -> Audit:
-    """Read the results of a folder; a last line that was cut is left out. Raises: AuditError if there are none."""
+    """Read the results of a folder; a truncated last line is ignored. Raises: AuditError if there are none."""
     try:
         about = json.loads((folder / ABOUT_FILE).read_text("utf-8"))
         lines = (folder / CASES_FILE).read_text("utf-8").splitlines()
@@ -74,9 +75,9 @@ def load_audit(folder: Path) -> Audit:
 
 
 def open_audit(folder: Path, about: dict[str, Any]) -> Audit:
-    """Begin an audit in a folder, or take up one that was made with the same engines, tokenizer and settings.
+    """Begin an audit in a folder, or resume one with the same engines, tokenizer and settings.
 
-    Raises: AuditError if the folder holds another audit.
+    Raises: AuditError if the folder contains another audit.
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ABOUT_FILE
@@ -104,10 +105,10 @@ def run_audit(
     budget: float | None = None,
     progress: Callable[[int, int, CaseResult], None] | None = None,
 ) -> bool:
-    """Audit the cases that are not done; return whether all are.
+    """Audit the remaining cases; return whether all are done.
 
-    ``budget``: seconds; a case that was begun is ended. ``progress`` is told of each case. Each engine and the judge has a
-    process of its own. Raises: AuditError if the judge does not start.
+    ``budget``: seconds; a started case is completed. ``progress`` is called for each case. Each engine and
+    the judge has a separate process. Raises: AuditError if the judge does not start.
     """
     done = {result.name for result in audit.results}
     todo = [case for case in cases if case.name not in done]

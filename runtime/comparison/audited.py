@@ -1,13 +1,14 @@
-"""The engines of an audit: this project's, other libraries, logits processors, and one's own.
+"""The engines of an audit: this project's, other libraries, logits processors, and custom ones.
 
-An engine of one's own is a class, or a function that returns an object, that is given the vocabulary, with
+A custom engine is a class, or a function that returns an object, which is passed the vocabulary, with
 
     compile(kind, source)   make the language ready; raise ``Unsupported`` where it cannot be enforced
     begin()                 go to the beginning of a text
     mask()                  what may come next: bits as int32 words (ceil(vocab / 32)), or booleans (vocab)
     accept(token)           go on by a token that the mask allows
 
-That a text may end is what the bits of the stop tokens say. Anything else that it raises is noted, and the audit goes on.
+The bits of the stop tokens say whether a text may end. Other exceptions are recorded, and the audit
+continues.
 """
 
 from __future__ import annotations
@@ -39,54 +40,54 @@ PROCESSOR: Final = "hf="
 
 
 class EngineFault(Exception):
-    """An engine did what no engine should: it is in a state of error."""
+    """An engine reported an internal error."""
 
 
 class WrongMask(EngineFault):
-    """A mask has a wrong width or type, or the engine refuses what its own mask allows."""
+    """A mask has a wrong width or type, or the engine refuses a token that its own mask allows."""
 
 
 class OwnEngine(Protocol):
-    """The four calls of an engine that is audited; see the module."""
+    """The four methods of an audited engine; see the module."""
 
     def compile(self, kind: str, source: str) -> None:
-        """Make a language ready."""
+        """Compile a language."""
 
     def begin(self) -> None:
-        """Go to the beginning of a text."""
+        """Go to the start of a text."""
 
     def mask(self) -> Any:
-        """Return what may come next."""
+        """Return the allowed tokens."""
 
     def accept(self, token: int) -> Any:
-        """Go on by a token."""
+        """Advance by a token."""
 
 
 class Audited:
-    """An engine as the audit asks it: masks are words of a known width."""
+    """An engine as used by the audit: masks are words of a known width."""
 
     def __init__(self, own: OwnEngine | Engine, size: int) -> None:
         self.own: Any = own
         self.size = size
 
     def compile(self, language: Subject) -> None:
-        """Make a language ready. Raises: Unsupported."""
+        """Compile a language. Raises: Unsupported."""
         self.own.compile(language.kind, language.source)
 
     def begin(self) -> None:
-        """Go to the beginning of a text."""
+        """Go to the start of a text."""
         self.own.begin()
 
     def mask(self) -> Words:
-        """Return what may come next. Shapes: uint32 (ceil(vocab / 32)). Raises: WrongMask for a wrong width."""
+        """Return the allowed tokens. Shapes: uint32 (ceil(vocab / 32)). Raises: WrongMask for a wrong width."""
         return words_of(self.own.mask(), self.size)
 
     def accept(self, token: int) -> bool:
-        """Go on by a token; only an answer of exactly False is a refusal."""
+        """Advance by a token; only a result of exactly False is a refusal."""
         return self.own.accept(token) is not False
 
     def shortest_end(self) -> list[int] | None:
-        """Return the tokens of a shortest end where the engine can tell."""
+        """Return the tokens of a shortest completion, if the engine can compute one."""
         find = getattr(self.own, "shortest_end", None)
         return None if find is None else find()
 
@@ -135,17 +136,19 @@ def words_of(mask: Any, size: int) -> Words:
 
 
 class Ours(Pushdown):
-    """This project's engine, with properties in any order and every spelling: what a schema says and no more."""
+    """This project's engine, with properties in any order and every spelling: exactly the language of the
+    schema.
+    """
 
     def compile(self, subject: Subject) -> None:
-        """Make a language ready. Raises: Unsupported for what the engine refuses by name."""
+        """Compile a language. Raises: Unsupported if the engine refuses it explicitly."""
         try:
             self.compiled = self.compiler.compile(subject.grammar(property_order="any"))
         except StackmaskError as error:
             raise Unsupported(first_line(error)) from None
 
     def shortest_end(self) -> list[int] | None:
-        """Return the tokens of a shortest end; None where none was found within the bounds."""
+        """Return the tokens of a shortest completion; None if none was found within the bounds."""
         try:
             return list(self.matcher.shortest_completion().tokens)
         except MatcherError:
@@ -153,7 +156,7 @@ class Ours(Pushdown):
 
 
 class Processor:
-    """A logits processor of transformers: what it does not set to minus infinity is allowed.
+    """A logits processor of transformers: tokens that it does not set to minus infinity are allowed.
 
     ``make(kind, source, vocabulary)`` returns a fresh processor, a callable of input ids (1, n) and scores (1, vocab).
     """
@@ -165,17 +168,17 @@ class Processor:
         self.ids: list[int] = []
 
     def compile(self, kind: str, source: str) -> None:
-        """Keep the language, and make a processor of it once, so that a refusal comes now."""
+        """Store the language, and create a processor once, so that a refusal is reported now."""
         self.language = (kind, source)
         self.processor = self.make(kind, source, self.vocabulary)
 
     def begin(self) -> None:
-        """Take a new processor: most of them follow one text."""
+        """Create a new processor, since most of them follow a single text."""
         self.processor = self.make(*self.language, self.vocabulary)
         self.ids = []
 
     def mask(self) -> Any:
-        """Return where a row of zeros is still finite."""
+        """Return which entries of a row of zeros stay finite."""
         import torch
 
         scores = torch.zeros((1, self.vocabulary.size))
@@ -183,14 +186,14 @@ class Processor:
         return (found > float("-inf")).numpy()
 
     def accept(self, token: int) -> None:
-        """Keep the token: processors are shown all of the text each time."""
+        """Append the token: processors get the whole text each time."""
         self.ids.append(token)
 
 
 def make_engine(name: str, tokenizer: Tokenizer) -> Audited:
     """Return an engine by name: ``stackmask``, a library, ``module:factory``, or ``hf=module:factory``.
 
-    Raises: AuditError if there is none of this name.
+    Raises: AuditError for an unknown name.
     """
     vocabulary = tokenizer.vocabulary
     if name == OURS or name in PEER_NAMES:
@@ -202,7 +205,7 @@ def make_engine(name: str, tokenizer: Tokenizer) -> Audited:
 
 
 def factory_of(path: str) -> Callable[..., Any]:
-    """Return what ``module:name`` names. Raises: AuditError if there is no such thing."""
+    """Return the object named by ``module:name``. Raises: AuditError if it does not exist."""
     module, colon, attribute = path.partition(":")
     known = ", ".join((OURS, *PEER_NAMES))
     if not colon or not module or not attribute:
@@ -217,7 +220,7 @@ def factory_of(path: str) -> Callable[..., Any]:
 
 
 def version_of(name: str) -> str:
-    """Return the version of an engine; empty where nothing tells. Raises: AuditError if a library is not installed."""
+    """Return the version of an engine; empty if unknown. Raises: AuditError if a library is not installed."""
     if name == OURS:
         from stackmask import __version__
 

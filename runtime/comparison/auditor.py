@@ -1,4 +1,6 @@
-"""Audit one case: follow texts with all engines, compare the masks, and lead each difference to a text that is judged."""
+"""Audit one case: follow texts with all engines, compare the masks, and extend each difference to a text that
+is judged.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,11 @@ OTHER_ENDS: Final = ((False, 0), (True, 0), (True, 12))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How much is looked at. ``texts``: given ones a case; ``mutants``: of each; ``samples``: of each engine; ``places``:
-    differences judged for each text, pair of engines and direction; ``tries``: ends that are looked for; ``steps``: masks
-    kept of a text; ``seconds``: for one case, ``call_seconds``: that an engine may take for one call."""
+    """The extent of an audit. ``texts``: given ones per case; ``mutants``: of each; ``samples``: per engine;
+    ``places``: differences judged for each text, pair of engines and direction; ``tries``: completions
+    attempted; ``steps``: masks kept per text; ``seconds``: time limit of a case, ``call_seconds``: of one
+    call of an engine.
+    """
 
     seed: int = 0
     texts: int = 3
@@ -52,7 +56,9 @@ class Settings:
 
 
 class Auditor:
-    """Engines by name and a judge, as workers; the first engine, or this project's, is what masks are compared with."""
+    """Engines by name and a judge, as workers; masks are compared with those of this project's engine, or of
+    the first one.
+    """
 
     def __init__(
         self, tokenizer: Tokenizer, engines: Mapping[str, Asked], judge: Asked, settings: Settings
@@ -70,13 +76,13 @@ class Auditor:
         }
 
     def audit(self, case: Case) -> CaseResult:
-        """Audit one case. Cost: seconds; at most about twice ``settings.seconds`` and what one call may take."""
+        """Audit one case. Cost: seconds; at most about twice ``settings.seconds`` plus the time of one call."""
         run = _CaseRun(self, case)
         run.run()
         return run.result
 
     def by_bytes(self, data: bytes) -> list[int] | None:
-        """Return a text as tokens of one byte each; None where the vocabulary lacks one, or the text is long."""
+        """Return a text as tokens of one byte each; None if the vocabulary lacks one, or the text is long."""
         vocabulary = self.tokenizer.vocabulary
         if len(data) > MOST_TOKENS or vocabulary.strip_first_space:
             return None
@@ -132,13 +138,13 @@ class _CaseRun:
             record.state, record.message = "refused", refusal
 
     def is_over(self) -> bool:
-        """Return whether the time of the case is over, or nobody is left to ask."""
+        """Return whether the time of the case is over, or no engine is left."""
         late = time.monotonic() - self.begun > self.settings.seconds
         self.result.cut |= late
         return late or not self.live
 
     def all_texts(self) -> None:
-        """Follow given texts, samples and mutants; samples that are valid are texts for all engines."""
+        """Follow given texts, samples and mutants; valid samples become texts for all engines."""
         settings = self.settings
         given = list(self.case.texts[: settings.texts])
         schema = json.loads(self.case.language.source) if self.is_json else None
@@ -161,7 +167,7 @@ class _CaseRun:
                 self.follow(text, source)
 
     def ask(self, name: str, call: str, *arguments: Any) -> Any:
-        """Ask an engine; None, after the fault is noted, if it has no answer."""
+        """Call an engine; return None, after recording the fault, if it has no answer."""
         if name not in self.live:
             return None
         try:
@@ -171,7 +177,7 @@ class _CaseRun:
             return None
 
     def fault(self, name: str, fault: WorkerFault, call: str, ids: list[int]) -> None:
-        """Note a fault with the tokens along which the engine was asked."""
+        """Record a fault with the tokens of the call."""
         category = {"WrongMask": "wrong mask", "EngineFault": "error state"}.get(fault.name, fault.kind)
         message = fault.said if category != fault.kind else str(fault)
         self.result.note(
@@ -200,7 +206,9 @@ class _CaseRun:
         return self.verdicts[text]
 
     def encoded(self, text: str) -> list[int] | None:
-        """Return the tokens of a text; None where the tokenizer does not give the text back, or they are too many."""
+        """Return the tokens of a text; None if the tokenizer does not reproduce the text, or they are too
+        many.
+        """
         try:
             data = text.encode()
             ids = self.auditor.tokenizer.encode(data)
@@ -228,14 +236,18 @@ class _CaseRun:
         return found
 
     def is_undecided(self, closed: Closed) -> bool:
-        """Return whether the judges have no verdict on a whole text, for a reason that is not counted apart."""
+        """Return whether the judges have no verdict on a whole text, for a reason that is not counted
+        separately.
+        """
         if closed.ending != "ended":
             return False
         verdict = self.verdict(self.vocabulary.decode(closed.ids))
         return verdict.valid is None and verdict.category not in OPTIONAL
 
     def judge_own(self, name: str, closed: Closed, source: str) -> Verdict | None:
-        """Judge where an engine's own masks led; note what is wrong, and return the verdict on a whole text."""
+        """Judge a text generated under an engine's own masks; record errors, and return the verdict on a
+        whole text.
+        """
         ids, at = closed.ids, len(closed.ids)
         if closed.ending == "ended":
             verdict = self.verdict(self.vocabulary.decode(ids))
@@ -279,7 +291,9 @@ class _CaseRun:
         self.compare(ids, found)
 
     def note_accepted(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> bool:
-        """Note a whole text that an engine accepts, if it is invalid or a program may refuse it; return whether it is so."""
+        """Record a whole text that an engine accepts, if it is invalid or a program may refuse it; return
+        whether this is so.
+        """
         if verdict.valid is False:
             proof = "a whole invalid text is accepted"
         elif verdict.valid is None and verdict.category in OPTIONAL:
@@ -333,7 +347,7 @@ class _CaseRun:
             self.count(allower, forbidder, self.decide(allower, forbidder, ids[:place], token))
 
     def compare_ends(self, ids: list[int], allower: str, forbidder: str, masks: tuple[Any, Any]) -> None:
-        """Judge the first place where one engine lets the text end and the other does not."""
+        """Judge the first position where one engine lets the text end and the other does not."""
         ends = [(mask & self.auditor.stops).any(axis=1) for mask in masks]
         for place in np.flatnonzero(ends[0] & ~ends[1]).tolist()[:1]:
             before = ids[:place]
@@ -348,14 +362,14 @@ class _CaseRun:
             self.count(allower, forbidder, decided)
 
     def count(self, allower: str, forbidder: str, decided: bool) -> None:
-        """Count a difference that was judged, for both of its engines."""
+        """Count a judged difference, for both of its engines."""
         for name in (allower, forbidder):
             record = self.result.engines[name]
             record.judged += 1
             record.decided += decided
 
     def decide(self, allower: str, forbidder: str, before: list[int], token: int) -> bool:
-        """Find out which of two engines is wrong about a token; return whether that is certain."""
+        """Determine which of two engines is wrong about a token; return whether this is certain."""
         ids, at = [*before, token], len(before)
         source = f"difference of {allower} and {forbidder}"
         texts = self.vocabulary.token_bytes
@@ -411,7 +425,9 @@ class _CaseRun:
         return False
 
     def learn(self, allower: str, forbidder: str, token: int) -> None:
-        """After some tokens of a look that differ by a habit of writing, leave the others of that look alone."""
+        """After some tokens of one appearance that differ by a spelling habit, skip the others of that
+        appearance.
+        """
         look = next((each for each in (1, 2, 4) if _has(self.auditor.looks[each], token)), 0)
         self.habits[allower, forbidder, look] += 1
         if look and self.habits[allower, forbidder, look] >= ENOUGH_OF_A_HABIT:
@@ -425,7 +441,9 @@ class _CaseRun:
             return False
 
     def over(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> str:
-        """Note a valid text that an engine forbids at a token; return the least change that makes it accepted."""
+        """Record a valid text that an engine forbids at a token; return the smallest change that makes it
+        accepted.
+        """
         text = self.vocabulary.decode(ids)
         category, proof = "value", "a valid text is forbidden"
         shown = text.decode("utf-8", "replace")
@@ -457,7 +475,7 @@ class _CaseRun:
         source: str,
         verdict: Verdict | None = None,
     ) -> None:
-        """Note a finding; ``at`` is the index of the token that it is about, or their number for the end."""
+        """Record a finding; ``at`` is the index of its token, or their number for the end."""
         decode = self.vocabulary.decode
         before = decode(ids[:at])
         through = decode(ids[: at + 1])
@@ -477,9 +495,11 @@ class _CaseRun:
 
 
 def looks_of(tokenizer: Tokenizer) -> list[npt.NDArray[np.uint32]]:
-    """Return masks of tokens by their looks: with an escape (1), with DEL (2), with a blank (4), and unions of these.
+    """Return masks of tokens by their appearance: with an escape (1), with DEL (2), with a blank (4), and
+    unions of these.
 
-    An engine that never writes one of these differs at every place of a string, and would hide its other differences.
+    An engine that never allows one of these differs everywhere in a string, which would hide its other
+    differences.
     """
     vocabulary = tokenizer.vocabulary
     bits = np.zeros((8, (vocabulary.size + 31) // 32 * 32), np.bool_)
@@ -531,7 +551,7 @@ ATOMS: Final[tuple[Any, ...]] = (
 
 
 def mutants(text: str, count: int, seed: int, *, is_json: bool) -> list[str]:
-    """Return texts that differ from one by a small change: of the value where it is JSON, and of characters."""
+    """Return texts that differ from one by a small change: of the value if it is JSON, and of characters."""
     rng = random.Random(f"{seed}:{text}")
     found: dict[str, None] = {}
     for number in range(count * 3):
@@ -606,7 +626,7 @@ def _change(holder: Any, key: Any, rng: random.Random) -> None:
 
 
 def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
-    """Return (what is changed, text) for other ways to write a JSON value, the least change first.
+    """Return (change, text) for other ways to write a JSON value, smallest change first.
 
     ``blanks``: no blanks, or one after each comma and colon; ``spelling``: also strings and numbers as ``json.dumps`` writes
     them, or with DEL or all but printable ASCII escaped; ``order``: also the properties of objects in declared order.
@@ -630,7 +650,7 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Return whether two texts are the same JSON value, whatever the order of properties."""
+    """Return whether two texts are the same JSON value, regardless of the order of properties."""
     try:
         return bool(_key(json.loads(one)) == _key(json.loads(other)))
     except (ValueError, RecursionError):
@@ -642,17 +662,17 @@ def _key(value: Any) -> str:
 
 
 def _written(value: Any) -> tuple[str, str]:
-    """Return a value as JSON with a blank after each comma and colon, and with none."""
+    """Return a value as JSON with a blank after each comma and colon, and without blanks."""
     return json.dumps(value, ensure_ascii=False), json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _ascii(text: str) -> str:
-    """Return JSON with all but printable ASCII escaped: it stands inside of strings only."""
+    """Return JSON with everything but printable ASCII escaped, which only occurs inside strings."""
     return "".join(c if " " <= c <= "~" else json.dumps(c)[1:-1] for c in text)
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return a value with whole floats as integers, as most writers have them."""
+    """Return a value with whole floats as integers, as most writers do."""
     if depth > MAX_DEPTH:
         return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
@@ -730,7 +750,7 @@ def _of_items(parts: list[dict[str, Any]], at: int) -> Iterator[Any]:
 
 
 def _parts(schemas: list[Any], root: Any) -> list[dict[str, Any]]:
-    """Return the schemas that speak of the same value: references and branches, each once, in the order of the text."""
+    """Return the schemas that apply to the same value: references and branches, each once, in source order."""
     found: list[dict[str, Any]] = []
     seen: set[int] = set()
     todo = list(reversed(schemas))
@@ -750,7 +770,7 @@ def _parts(schemas: list[Any], root: Any) -> list[dict[str, Any]]:
 
 
 def target(reference: str, root: Any) -> Any:
-    """Return what a reference within the document (``#/…``) leads to; None for others."""
+    """Return the target of a reference within the document (``#/…``); None for others."""
     if not reference.startswith("#"):
         return None
     found = root

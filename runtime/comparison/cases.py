@@ -1,4 +1,6 @@
-"""What is audited: a language with texts of it, read from a file of cases, from one grammar, or from one schema."""
+"""The cases of an audit: a language with texts, read from a file of cases, from one grammar, or from one
+schema.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ MAX_TEXT: Final = 20_000  # characters of a text of a case; longer ones are left
 
 
 class AuditError(StackmaskError):
-    """An audit that cannot be made: the cases, an engine's name or the folder of results will not do."""
+    """The audit is impossible: the cases, an engine's name or the folder of results is unsuitable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A language and texts, of which the validators say which are right; ``name`` is unique in an audit."""
+    """A language and texts, which the validators judge; ``name`` is unique in an audit."""
 
     name: str
     language: Subject
@@ -34,7 +36,7 @@ class Case:
 
 
 def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]:
-    """Yield the cases of a file of them (``.jsonl``, ``.jsonl.xz``), or the one that an argument names.
+    """Yield the cases of a file (``.jsonl``, ``.jsonl.xz``), or the single one that an argument names.
 
     A line of a file: ``{"id": …, "schema" | "regex" | "grammar" | "sql": …, "tests": [{"data": …} | {"text": …}]}``.
     Raises: AuditError with the number of the line; ComparisonError, GrammarFileError for other arguments.
@@ -53,7 +55,7 @@ def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]
 
 
 def sample(cases: list[Case], count: int, seed: int) -> list[Case]:
-    """Return some cases, the same for the same seed; all of them, in an order of the seed, for a count of 0."""
+    """Return some random cases, the same for the same seed; for a count of 0, all of them in random order."""
     mixed = sorted(cases, key=lambda case: case.name)
     random.Random(seed).shuffle(mixed)
     return mixed[:count] if count else mixed
@@ -110,10 +112,11 @@ KEPT: Final = 2  # witnesses of one engine, kind and category that a case keeps;
 class Finding:
     """One difference with its witness.
 
-    ``kind``: ``over``: a token was forbidden that begins the rest of a valid text; ``under``: one was allowed that leads to no
-    valid text; ``fault``: the engine raised, hung, crashed, or gave a wrong mask. ``category``: what is broken, or how the
-    value would have to be written. ``proof``: why it is certain. The text is ``before`` + ``token`` + ``after``.
-    ``says``: the judges' words. ``source``: how the audit came there.
+    ``kind``: ``over``: a token was forbidden that begins the rest of a valid text; ``under``: one was allowed
+    that leads to no valid text; ``fault``: the engine raised, hung, crashed, or returned a wrong mask.
+    ``category``: the violated constraint, or the spelling that the engine requires. ``proof``: why it is
+    certain. The text is ``before`` + ``token`` + ``after``. ``says``: the judges' messages. ``source``: the
+    origin of the text.
     """
 
     engine: str
@@ -129,8 +132,10 @@ class Finding:
 
 @dataclass(slots=True)
 class EngineRecord:
-    """One engine in one case. ``state``: ``compiled``, ``refused`` or ``fault``; ``places``: masks that were compared;
-    ``differing``: bits of them unlike the reference's; ``judged``, ``decided``: differences that were followed to a text."""
+    """One engine in one case. ``state``: ``compiled``, ``refused`` or ``fault``; ``places``: the number of
+    masks compared; ``differing``: the number of bits unlike the reference's; ``judged``, ``decided``: the
+    differences that were extended to a text.
+    """
 
     state: str = "compiled"
     message: str = ""
@@ -143,7 +148,9 @@ class EngineRecord:
 
 @dataclass(slots=True)
 class CaseResult:
-    """What came out for one case. ``unjudged``: why no judge reads the language, else empty; ``cut``: out of time."""
+    """The result of one case. ``unjudged``: why no judge reads the language, else empty; ``cut``: out of
+    time.
+    """
 
     name: str
     kind: str
@@ -156,7 +163,7 @@ class CaseResult:
     findings: list[Finding] = field(default_factory=list)
 
     def note(self, finding: Finding) -> None:
-        """Count a finding, and keep the first ones of its sort."""
+        """Count a finding, and keep the first ones of its kind."""
         key = f"{finding.kind}: {finding.category}"
         record = self.engines[finding.engine]
         record.counts[key] += 1
@@ -182,7 +189,7 @@ def _values(record: EngineRecord | Finding) -> dict[str, Any]:
 
 
 def case_result(value: dict[str, Any]) -> CaseResult:
-    """Return the result that ``as_json`` wrote."""
+    """Return the result written by ``as_json``."""
     engines = {
         name: EngineRecord(**{**record, "counts": Counter(record["counts"])})
         for name, record in value["engines"].items()

@@ -37,9 +37,10 @@ CLOSERS: Final = {
 
 @dataclass(slots=True)
 class Followed:
-    """How far an engine went along tokens. ``refused``: the index of the token that its mask forbids, else None; ``masks``:
-    of the places up to there (n, words), the place after the last token included; ``may_end``: after the last one;
-    ``stuck``: where it stopped, its mask allows nothing at all."""
+    """The progress of an engine along tokens. ``refused``: the index of the token that its mask forbids, else
+    None; ``masks``: those up to there (n, words), including the one after the last token; ``may_end``: after
+    the last one; ``stuck``: the last mask allows nothing at all.
+    """
 
     refused: int | None
     may_end: bool
@@ -49,8 +50,9 @@ class Followed:
 
 @dataclass(slots=True)
 class Closed:
-    """How a walk ended: ``ended`` whole, ``dead`` where the mask allows nothing, ``open`` after too many tokens, or ``refused``
-    where a mask forbids a token that was given. ``ids``: all tokens, those given included."""
+    """The end of a walk: ``ended`` complete, ``dead`` if the mask allows nothing, ``open`` after too many
+    tokens, or ``refused`` if a mask forbids a given token. ``ids``: all tokens, including the given ones.
+    """
 
     ending: Ending
     ids: list[int]
@@ -85,7 +87,7 @@ class Walker:
     def follow(self, ids: list[int], keep: int) -> Followed:
         """Follow tokens up to the first one that the mask forbids; keep the masks of the first places.
 
-        Raises: WrongMask if the engine refuses what its own mask allows.
+        Raises: WrongMask if the engine refuses a token that its own mask allows.
         """
         engine = self.engine
         engine.begin()
@@ -107,10 +109,12 @@ class Walker:
         return any(_has(mask, int(stop)) for stop in self.stops)
 
     def close(self, ids: list[int], seed: int, wander: int, vary: bool, json: bool) -> Closed:
-        """Follow tokens, then take some by chance, then go to the end as fast as can be guessed, or as the engine knows.
+        """Follow tokens, then choose some at random, then end as fast as can be guessed, or as the engine
+        computes.
 
-        ``seed`` 0 always takes what closes; others vary. ``vary``: a shortest end is taken with other digits.
-        Cost: a mask for each token, at most 120 after those by chance.
+        ``seed`` 0 always chooses closing tokens; others vary. ``vary``: a shortest completion is used with
+        other digits.
+        Cost: a mask for each token, at most 120 after the random ones.
         """
         engine = self.engine
         engine.begin()
@@ -161,7 +165,7 @@ class Walker:
         return None
 
     def _other_digits(self, token: int, mask: Words, rng: random.Random) -> int:
-        """Return an allowed token of as many digits, by chance; of other texts the token itself."""
+        """Return a random allowed token with the same number of digits; for other texts the token itself."""
         text = self._spelled(token)
         if not text.isdigit():
             return token
@@ -181,7 +185,7 @@ class Walker:
 
 
 class _Place:
-    """Where in JSON the walk is; nowhere for other languages."""
+    """The position of the walk in JSON; none for other languages."""
 
     def __init__(self, json: bool) -> None:
         self.reader: Any = JsonReader() if json else None

@@ -1,7 +1,8 @@
-"""One interface for all engines: this project's two, and other libraries. All get the same bytes for the same token ids.
+"""One interface for all engines: this project's two, and other libraries. All get the same bytes for the same
+token ids.
 
-Other libraries are given patterns without the anchors that all of them imply, and with the classes of ECMA-262 written out;
-else as each library reads them: what that changes shows as masks that differ.
+Other libraries get patterns without the anchors that all of them imply, and with the classes of ECMA-262
+expanded; otherwise unchanged: differences in meaning show as different masks.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ FSM: Final = "FSM"
 
 
 class Unsupported(Exception):
-    """An engine says that it cannot enforce a language, which does not count as a fault; the message says why, in one line."""
+    """An engine reports that it cannot enforce a language, which does not count as a fault; the message is
+    one line.
+    """
 
 
 @dataclass(slots=True)
 class Facts:
-    """What an engine tells of itself after a walk: states, bytes held, and the entries of its own statistics."""
+    """Facts that an engine reports after a walk: states, bytes held, and the entries of its own statistics."""
 
     states: int | None = None
     memory_bytes: int | None = None
@@ -40,28 +43,28 @@ class Facts:
 
 
 class Engine(Protocol):
-    """What is asked of every engine. One object serves one vocabulary and follows one text at a time."""
+    """The interface of every engine. One object serves one vocabulary and follows one text at a time."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
-        """Do what is done once for a vocabulary."""
+        """Do the work needed once for a vocabulary."""
 
     def compile(self, subject: Subject) -> None:
-        """Make the language ready. Raises: Unsupported."""
+        """Compile the language. Raises: Unsupported."""
 
     def begin(self) -> None:
-        """Go to the beginning of a text."""
+        """Go to the start of a text."""
 
     def fill(self, mask: Mask) -> None:
-        """Write the tokens that may come next."""
+        """Write the allowed tokens."""
 
     def accept(self, token: int) -> bool:
-        """Advance by a token; False if it may not come next."""
+        """Advance by a token; return False if it is not allowed."""
 
     def forced(self) -> bytes | None:
-        """Return the text that must come next, or None where the engine does not tell."""
+        """Return the forced text, or None if the engine does not report it."""
 
     def facts(self) -> Facts:
-        """Return what the engine tells of itself."""
+        """Return the facts that the engine reports."""
 
 
 class Pushdown:
@@ -75,15 +78,15 @@ class Pushdown:
         self.matcher: Any = None
 
     def compile(self, subject: Subject) -> None:
-        """Make the grammar and compile it; states and masks come when they are first visited."""
+        """Create the grammar and compile it; states and masks are computed on demand."""
         self.compiled = self.compiler.compile(subject.grammar())
 
     def begin(self) -> None:
-        """Take a new matcher."""
+        """Create a new matcher."""
         self.matcher = self.compiled.matcher()
 
     def fill(self, mask: Mask) -> None:
-        """Write the tokens that may come next."""
+        """Write the allowed tokens."""
         self.matcher.fill_next_token_bitmask(mask)
 
     def accept(self, token: int) -> bool:
@@ -91,18 +94,18 @@ class Pushdown:
         return bool(self.matcher.accept_token(token))
 
     def forced(self) -> bytes | None:
-        """Return the text that must come next."""
+        """Return the forced text."""
         return str(self.matcher.find_jump_forward_string()).encode()
 
     def facts(self) -> Facts:
-        """Return the local states that were visited and what the store holds."""
+        """Return the visited local states and the contents of the store."""
         details = self.compiled.stats()
         held = sum(value for key, value in details.items() if key.endswith("_bytes"))
         return Facts(details.get("terms"), held, details)
 
 
 class Fsm(Pushdown):
-    """The finite-state mode: DFA, token index and compressed DFA, all made beforehand."""
+    """The finite-state mode: DFA, token index and compressed DFA, all computed in advance."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         self.vocabulary = vocabulary
@@ -111,7 +114,7 @@ class Fsm(Pushdown):
         self.limits = Limits(max_seconds=options["seconds"]) if "seconds" in options else Limits()
 
     def compile(self, subject: Subject) -> None:
-        """Make the grammar, the DFA and the token index. Raises: StackmaskError where that is refused."""
+        """Create the grammar, the DFA and the token index. Raises: StackmaskError if that is refused."""
         from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY
         from stackmask.runtime.fsm.compiling import compile as compile_fsm
 
@@ -145,9 +148,9 @@ OUTLINES_DEPTH: Final = 3  # levels of recursion that outlines-core writes out u
 
 
 def bare_pattern(subject: Subject) -> str:
-    """Return the pattern of whole texts without ``^`` and ``$`` at its ends, as libraries want it that imply them.
+    """Return the pattern of whole texts without ``^`` and ``$`` at its ends, for libraries that imply them.
 
-    Raises: Unsupported for flags, which they have no place for.
+    Raises: Unsupported for flags, which they do not support.
     """
     if subject.flags:
         raise Unsupported("flags of a pattern cannot be handed over")
@@ -164,7 +167,7 @@ def bare_pattern(subject: Subject) -> str:
 
 
 def ascii_classes(pattern: str) -> str:
-    r"""Write out ``\d`` and ``\w``: ECMA-262 means ASCII by them, most libraries all of Unicode."""
+    r"""Expand ``\d`` and ``\w``: in ECMA-262 they are ASCII, in most libraries all of Unicode."""
     out: list[str] = []
     in_class = False
     for piece in re.findall(r"\\.|.", pattern, re.DOTALL):
@@ -186,13 +189,15 @@ def _is_escaped(pattern: str) -> bool:
 
 
 def first_line(error: object) -> str:
-    """Return the first line of a message, at most 300 characters, without the time and the line of source that some begin with."""
+    """Return the first line of a message, at most 300 characters, without a leading time and source line."""
     lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
     return re.sub(r"^\[[\d:]+\] \S+?:\d+: ", "", lines[0])[:300] if lines else type(error).__name__
 
 
 class XGrammar(Pushdown):
-    """XGrammar: a pushdown automaton whose masks are mostly made when it compiles. Its matchers have the same calls."""
+    """XGrammar: a pushdown automaton whose masks are mostly computed at compile time. Its matchers have the
+    same methods.
+    """
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         import xgrammar
@@ -232,16 +237,18 @@ class XGrammar(Pushdown):
             raise Unsupported(first_line(error)) from None
 
     def begin(self) -> None:
-        """Take a new matcher."""
+        """Create a new matcher."""
         self.matcher = self.library.GrammarMatcher(self.compiled)
 
     def facts(self) -> Facts:
-        """Return what the compiled grammar takes."""
+        """Return the size of the compiled grammar."""
         return Facts(None, int(self.compiled.memory_size_bytes))
 
 
 class _Tokens:
-    """What llguidance asks of a tokenizer; where text is forced it allows only the tokens that this makes of it."""
+    """The tokenizer interface required by llguidance; for forced text it allows only the tokens that this
+    returns.
+    """
 
     def __init__(self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]]) -> None:
         self.encode = encode
@@ -258,7 +265,7 @@ class _Tokens:
 
 
 class LLGuidance:
-    """llguidance: Earley's algorithm over a lexer of lazily made derivatives."""
+    """llguidance: Earley's algorithm over a lexer of derivatives computed on demand."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         import llguidance
@@ -274,7 +281,7 @@ class LLGuidance:
         self.matcher: Any = None
 
     def compile(self, subject: Subject) -> None:
-        """Compile a pattern, a schema, or a grammar by way of its converter."""
+        """Compile a pattern, a schema, or a grammar through its converter."""
         make = self.library.LLMatcher
         try:
             match subject.kind:
@@ -296,11 +303,11 @@ class LLGuidance:
             raise Unsupported(first_line(self.compiled.get_error()))
 
     def begin(self) -> None:
-        """Take a new matcher."""
+        """Create a new matcher."""
         self.matcher = self.compiled.deep_copy()
 
     def fill(self, mask: Mask) -> None:
-        """Write the tokens that may come next."""
+        """Write the allowed tokens."""
         self.bitmasks.fill_next_token_bitmask(self.matcher, mask, 0)
 
     def accept(self, token: int) -> bool:
@@ -308,16 +315,16 @@ class LLGuidance:
         return bool(self.matcher.consume_token(token))
 
     def forced(self) -> bytes | None:
-        """Return the text that must come next."""
+        """Return the forced text."""
         return bytes(self.matcher.compute_ff_bytes())
 
     def facts(self) -> Facts:
-        """It tells nothing of itself."""
+        """It reports no facts."""
         return Facts()
 
 
 class OutlinesCore:
-    """outlines-core: a DFA and its token index, made when it compiles."""
+    """outlines-core: a DFA and its token index, computed at compile time."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         import outlines_core
@@ -333,7 +340,7 @@ class OutlinesCore:
         self.matcher: Any = None
 
     def compile(self, subject: Subject) -> None:
-        """Build the index of a pattern, or of the pattern that a schema becomes."""
+        """Build the index of a pattern, or of the pattern for a schema."""
         match subject.kind:
             case "regex":
                 pattern = bare_pattern(subject)
@@ -354,11 +361,11 @@ class OutlinesCore:
             raise Unsupported(first_line(error)) from None
 
     def begin(self) -> None:
-        """Take a new guide."""
+        """Create a new guide."""
         self.matcher = self.library.Guide(self.compiled)
 
     def fill(self, mask: Mask) -> None:
-        """Write the tokens that may come next."""
+        """Write the allowed tokens."""
         mask[:] = 0
         self.matcher.write_mask_into(mask.ctypes.data, mask.size, mask.itemsize)
 
@@ -371,7 +378,7 @@ class OutlinesCore:
         return True
 
     def forced(self) -> bytes | None:
-        """It does not tell."""
+        """It does not report forced text."""
         return None
 
     def facts(self) -> Facts:

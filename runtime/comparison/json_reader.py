@@ -1,6 +1,8 @@
-"""A reader of JSON, character by character, that shares no code with the engine: what begins a JSON text, and what may come next.
+"""A character-by-character JSON reader that shares no code with the engine: prefixes of JSON, and their
+continuations.
 
-It proves that nothing valid can follow: whatever a schema says, a text that is no beginning of JSON has no right end.
+It proves that no valid text can follow: under any schema, a text that is not a prefix of JSON has no valid
+completion.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ _WORDS: Final = {"t": "true", "f": "false", "n": "null"}
 
 
 class JsonReader:
-    """Where in JSON a text is. ``at``: ``value``, ``item`` (after ``[``), ``key``, ``name`` (after ``{``), ``colon``, ``after``,
-    ``string``, ``number`` or ``word``.
+    """The position of a text in JSON. ``at``: ``value``, ``item`` (after ``[``), ``key``, ``name`` (after
+    ``{``), ``colon``, ``after``, ``string``, ``number`` or ``word``.
 
-    Cost: a few hundred nanoseconds a character; memory for the open brackets.
+    Cost: a few hundred nanoseconds per character; memory for the open brackets.
     """
 
     def __init__(self) -> None:
@@ -40,7 +42,7 @@ class JsonReader:
         self._word = ""
 
     def feed(self, text: str) -> bool:
-        """Read more; False, and no further reading, if no JSON begins so."""
+        """Read more text; return False, and read no further, if it is not a prefix of JSON."""
         return all(map(self._character, text))
 
     @property
@@ -64,7 +66,7 @@ class JsonReader:
         return c in BLANKS or self._token(c)
 
     def _token(self, c: str) -> bool:
-        """Read a character that is no blank between values."""
+        """Read a character other than a blank between values."""
         if self.at == "colon":
             self.at = "value"
             return c == ":"
@@ -135,7 +137,7 @@ class JsonReader:
 
 
 def begins_json(data: bytes) -> bool:
-    """Return whether bytes are the beginning of a JSON text in UTF-8."""
+    """Return whether bytes are a prefix of a JSON text in UTF-8."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:

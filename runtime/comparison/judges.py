@@ -1,7 +1,8 @@
-"""Judges of whole texts that share no code with the engine: two validators of schemas, ``re`` and Node, SQLite, Earley.
+"""Judges of whole texts that share no code with the engine: two schema validators, ``re`` and Node, SQLite,
+Earley.
 
-A judge is sure only where all that it asks agree. What they disagree about, and where a text means something that JSON
-leaves open (a name twice, a number beyond a double), is undecided.
+A judge decides only if all of its validators agree. Disagreements, and texts whose meaning JSON leaves open
+(duplicate names, a number beyond a double), are undecided.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ OPTIONAL = (FORMAT, NAME_TWICE)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of a text. ``valid``: None where the judges disagree or cannot tell; ``category``: what an invalid
-    text breaks, or why there is no verdict; ``says``: each judge's words."""
+    """The verdict on a text. ``valid``: None if the judges disagree or cannot decide; ``category``: the
+    constraint that an invalid text violates, or why there is no verdict; ``says``: each judge's message.
+    """
 
     valid: bool | None
     category: str = ""
@@ -48,24 +50,25 @@ class Unjudgeable(Exception):
 
 
 class Judge(Protocol):
-    """What is asked of a judge."""
+    """The interface of a judge."""
 
     def judge(self, text: bytes) -> Verdict:
-        """Say whether a text is of the language."""
+        """Return the verdict on a text."""
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Say whether a text of the language begins so: False is a proof, None where that is not known."""
+        """Return whether the text is a prefix of the language: False is a proof, None means unknown."""
 
 
 class _Undecided(Exception):
-    """A text that JSON gives no one meaning."""
+    """A text whose meaning JSON leaves open."""
 
 
 def read_value(text: bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises: ValueError if it is none; _Undecided for a name that comes twice, a number that is no finite double, a lone
-    surrogate, which validators and parsers take in different ways, and nesting beyond Python's.
+    Raises: ValueError if it is invalid; _Undecided for a duplicate name, a number that is not a finite
+        double, a lone surrogate, which validators and parsers treat differently, and nesting beyond Python's
+        limit.
     """
 
     def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -104,10 +107,12 @@ def read_value(text: bytes) -> Any:
 
 
 class SchemaJudge:
-    """``jsonschema`` and, where it is installed, ``jsonschema-rs``, which is another implementation with other regexes.
+    """``jsonschema`` and, if installed, ``jsonschema-rs``, an independent implementation with another regex
+    engine.
 
-    Formats: a text that only a format forbids has no verdict, since the specification lets validators ignore formats. Where
-    both validators, told to look at formats, refuse it, the category is ``FORMAT``; else they disagree about the format.
+    Formats: a text that only a format forbids has no verdict, since the specification lets validators ignore
+        formats. If both validators, with formats enabled, refuse it, the category is ``FORMAT``; otherwise
+        they disagree about the format.
     """
 
     def __init__(self, source: str) -> None:
@@ -133,7 +138,7 @@ class SchemaJudge:
             raise Unjudgeable(f"{type(error).__name__}: {_short(error)}") from None
 
     def judge(self, text: bytes) -> Verdict:
-        """Say whether a text is of the language."""
+        """Return the verdict on a text."""
         try:
             value = read_value(text)
         except _Undecided as error:
@@ -167,7 +172,7 @@ class SchemaJudge:
         return Verdict(None, FORMAT if formats == {False} else "the validators disagree about a format", says)
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Say whether any JSON begins so; what the schema says of it is not looked at."""
+        """Return whether the text is a prefix of JSON; the schema is ignored."""
         return None if begins_json(text) else False
 
 
@@ -177,13 +182,15 @@ def _nothing(address: str) -> None:
 
 
 def _keyword(error: Any) -> str:
-    """Return the keyword that fails; of a choice, the one inside of it that all its branches fail by, if it is one."""
+    """Return the failing keyword; for a choice, the one inside it with which all its branches fail, if it is
+    the same.
+    """
     inner = {str(each.validator) for each in error.context or ()}
     return f"{error.validator} ({inner.pop()})" if len(inner) == 1 else str(error.validator)
 
 
 class SqlJudge:
-    """SQLite, with the tables: what it prepares is of the language. Nothing runs."""
+    """SQLite, with the tables: queries that it prepares are in the language. Nothing is executed."""
 
     def __init__(self, source: str) -> None:
         self.database = sqlite3.connect(":memory:")
@@ -193,7 +200,7 @@ class SqlJudge:
             raise Unjudgeable(f"SQLite: {error}") from None
 
     def judge(self, text: bytes) -> Verdict:
-        """Say whether SQLite takes a query; that it only reads is not asked."""
+        """Return whether SQLite prepares a query; whether it only reads is not checked."""
         try:
             query = text.decode()
         except UnicodeDecodeError as error:
@@ -206,7 +213,7 @@ class SqlJudge:
         return Verdict(True, "", {"sqlite": "prepares"})
 
     def may_begin(self, text: bytes) -> bool | None:
-        """It knows whole queries only."""
+        """It only judges whole queries."""
         return None
 
 
@@ -251,7 +258,9 @@ MAX_TEXT = 4_000  # characters; Earley is slow
 
 
 class GrammarJudge:
-    """Whole texts and beginnings of an EBNF grammar. Raises: Unjudgeable for what has no plain context-free meaning."""
+    """Whole texts and prefixes of an EBNF grammar. Raises: Unjudgeable for constructs that are not plainly
+    context-free.
+    """
 
     def __init__(self, source: str, start: str | None) -> None:
         import lark
@@ -266,7 +275,7 @@ class GrammarJudge:
         self.accepts_empty = self._parses("") is True
 
     def _parses(self, text: str) -> bool | None:
-        """Return whether a text parses; None where it is only a beginning."""
+        """Return whether a text parses; None if it is only a prefix."""
         try:
             self.parser.parse(text)
         except self.errors.UnexpectedEOF:
@@ -276,7 +285,7 @@ class GrammarJudge:
         return True
 
     def judge(self, text: bytes) -> Verdict:
-        """Say whether a text is of the grammar."""
+        """Return whether a text is in the language."""
         try:
             characters = text.decode()
         except UnicodeDecodeError:
@@ -289,7 +298,9 @@ class GrammarJudge:
         )
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Say whether a text begins so, up to the last whole character: the rules that can be written all end."""
+        """Return whether a text is a prefix, up to the last whole character: all convertible rules are
+        productive.
+        """
         try:
             characters = codecs.getincrementaldecoder("utf-8")().decode(text)
         except UnicodeDecodeError:
@@ -300,7 +311,7 @@ class GrammarJudge:
 
 
 class _Writer:
-    """Rules as a grammar of Lark in which each terminal is one character."""
+    """Rules as a Lark grammar in which each terminal is one character."""
 
     def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
@@ -397,7 +408,7 @@ class RegexJudge:
             raise Unjudgeable(f"a pattern of the flavour {flavor} beyond what `re` surely reads alike")
 
     def judge(self, text: bytes) -> Verdict:
-        """Say whether the pattern matches all of a text."""
+        """Return whether the pattern matches the whole text."""
         try:
             characters = text.decode()
         except UnicodeDecodeError:
@@ -410,12 +421,12 @@ class RegexJudge:
         return Verdict(matches, "" if matches else "no match", {name: "matches" if matches else "no match"})
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Neither tells of beginnings."""
+        """Neither judges prefixes."""
         return None
 
 
 class _Node:
-    """A process of Node that keeps one pattern; it ends with its input."""
+    """A Node process that keeps one pattern; it ends with its input."""
 
     def __init__(self, path: str, pattern: str) -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Follow a text with one engine in a process of its own: times, masks, memory; nothing of it can harm the others."""
+"""Follow a text with one engine in a separate process: times, masks, memory."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ computing = time.process_time_ns  # what a busy machine disturbs least
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one engine may take. ``memory``: bytes of the finite-state mode's tables; ``process``: bytes that a whole
-    process may grow by; ``seconds``: for everything."""
+    """The limits of one engine. ``memory``: bytes of the finite-state mode's tables; ``process``: bytes that
+    a whole process may grow by; ``seconds``: for everything.
+    """
 
     memory: int | None = None
     process: int = 4 << 30
@@ -53,10 +54,10 @@ class Limits:
 
 @dataclass(slots=True)
 class Column:
-    """What came out for one engine. Units: ms of computing to set up and to compile, µs for masks, bytes.
+    """The result of one engine. Units: ms of CPU time to set up and to compile, µs for masks, bytes.
 
-    ``refusal``: why there is nothing to measure; ``stopped_at``: the token of the text that it refused.
-    ``first_pass``: µs of each mask when it is visited first, ``again`` later on, one more than there are tokens.
+    ``refusal``: why there is nothing to measure; ``stopped_at``: the refused token of the text.
+    ``first_pass``: µs of each mask at the first visit, ``again`` later on, one more than there are tokens.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What every engine is measured on: a language, the tokens of a text, and the bytes of each token."""
+    """The common task of the engines: a language, the tokens of a text, and the bytes of each token."""
 
     tokenizer: Tokenizer
     subject: Subject
@@ -88,9 +89,9 @@ class Task:
 
 
 def measure(column: Column, task: Task, masks: Path) -> Column:
-    """Measure one engine in a new process and return its column; the masks go to a file of NumPy's.
+    """Measure one engine in a new process and return its column; the masks go to a NumPy file.
 
-    An engine that takes too long, or too much memory, is ended; the column says so.
+    An engine that takes too long, or too much memory, is killed; the column says so.
     """
     limits = task.limits
     deadline = time.monotonic() + limits.seconds
@@ -116,7 +117,7 @@ def _how_it_ended(status: int, limits: Limits) -> str:
 
 
 class Measurer:
-    """The engine of a column in a process of its own: a worker, whose steps return the column."""
+    """The engine of a column in a separate process: a worker, whose steps return the column."""
 
     def __init__(self, column: Column, task: Task, masks: str) -> None:
         task.tokenizer.vocabulary._trie()  # not part of any engine
@@ -173,7 +174,9 @@ class _Run:
         return make_engine(self.column, self.task.tokenizer, self.task.limits)
 
     def compile(self) -> None:
-        """Compile from nothing: some times, if that is quick. Modules are loaded before, by another language."""
+        """Compile from scratch: several times, if that is fast. Modules are loaded before, with another
+        language.
+        """
         warm = self.make()
         with suppress(Unsupported, StackmaskError):  # a small vocabulary may not spell it
             warm.compile(WARM[self.task.subject.kind])
@@ -220,7 +223,7 @@ class _Run:
         return fills, accepts
 
     def timed_fill(self) -> int:
-        """Fill the mask; return the time in ns, without what other processes took of it."""
+        """Fill the mask; return the time in ns, excluding other processes."""
         computed = time.thread_time_ns()
         begin = clock()
         self.engine.fill(self.mask)
@@ -228,7 +231,7 @@ class _Run:
         return min(passed, time.thread_time_ns() - computed)
 
     def follow(self) -> np.ndarray[Any, Any]:
-        """Follow the text again: how fast masks are that were visited before, what they are, what is forced.
+        """Follow the text again: the speed of masks visited before, the masks, the forced text.
 
         Shapes: the masks, int32 (places, ceil(vocab / 32)).
         """
@@ -267,7 +270,7 @@ class _Run:
 
 
 def resident() -> int | None:
-    """Return the resident memory of this process in bytes; None where the system does not say."""
+    """Return the resident memory of this process in bytes; None if the system does not report it."""
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
@@ -275,14 +278,14 @@ def resident() -> int | None:
 
 
 def _trim() -> None:
-    """Give free memory back to the system where that can be asked for, so that growth is seen."""
+    """Return free memory to the system if possible, so that growth is visible."""
     gc.collect()
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _limit_memory(growth: int) -> None:
-    """Let allocation fail beyond so many more bytes, where the system can do that."""
+    """Make allocations fail beyond the given number of further bytes, if the system supports that."""
     if sys.platform == "win32":
         return
     import resource

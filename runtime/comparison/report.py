@@ -1,4 +1,6 @@
-"""An audit as a page of HTML that needs no other file: figures, the table of engines and categories, witnesses, worst cases."""
+"""An audit as a self-contained HTML page: figures, the table of engines and categories, witnesses, worst
+cases.
+"""
 
 from __future__ import annotations
 
@@ -312,7 +314,9 @@ class EngineSummary:
 
 
 def is_proven_error(key: str) -> bool:
-    """Return whether a kind and category is an error, and no habit of writing: the value, the language or the engine suffers."""
+    """Return whether a kind and category is an error rather than a spelling habit: the value, the language or
+    the engine is affected.
+    """
     kind, _, category = key.partition(": ")
     return kind == "fault" or (
         category not in HABITS if kind == "over" else kind == "under" and category not in OPTIONAL
@@ -344,7 +348,7 @@ def _add(summary: EngineSummary, record: EngineRecord) -> None:
 
 
 def worst_cases(audit: Audit, count: int) -> list[tuple[CaseResult, int]]:
-    """Return the cases with most sorts of proven errors, with the number of findings."""
+    """Return the cases with the most kinds of proven errors, with the number of findings."""
     ranked = []
     for result in audit.results:
         counts: Counter[str] = Counter()
@@ -359,7 +363,7 @@ def worst_cases(audit: Audit, count: int) -> list[tuple[CaseResult, int]]:
 
 
 def examples(audit: Audit, most: int) -> dict[tuple[str, str], list[tuple[str, Finding]]]:
-    """Return some findings with their cases for each engine and sort; short texts first."""
+    """Return some findings with their cases for each engine and kind; short texts first."""
     found: defaultdict[tuple[str, str], list[tuple[str, Finding]]] = defaultdict(list)
     for result in audit.results:
         for finding in result.findings:
@@ -379,7 +383,7 @@ def examples(audit: Audit, most: int) -> dict[tuple[str, str], list[tuple[str, F
 
 
 def audit_json(audit: Audit) -> dict[str, Any]:
-    """Return all figures for machines; the findings themselves are in the file of cases."""
+    """Return all figures in machine-readable form; the findings themselves are in the file of cases."""
     results = audit.results
     texts: Counter[str] = Counter()
     for result in results:

@@ -1,4 +1,4 @@
-"""Put the engines side by side: their figures, and whether their masks are equal bit for bit."""
+"""Compare the engines: their figures, and whether their masks are equal."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ MAX_TOKENS: Final = 2_000  # of a text: all masks along it are kept
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where masks differ from those of the pushdown engine.
+    """The differences of masks from those of the pushdown engine.
 
-    ``places``: of ``compared`` masks so many differ. ``position``: tokens before the first of these, ``offset``: bytes.
-    ``token``: the lowest id on which they disagree there, ``tokens``: how many do; ``allowed``: whether the engine allows
-    the token, which the pushdown engine does not, or the other way round; ``why``: in words.
+    ``places``: the number of ``compared`` masks that differ. ``position``: tokens before the first of these,
+    ``offset``: bytes. ``token``: the lowest id on which they disagree there, ``tokens``: their number;
+    ``allowed``: whether the engine allows the token and the pushdown engine does not, or the reverse;
+    ``why``: an explanation.
     """
 
     compared: int
@@ -51,7 +52,9 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """What came out: one column per engine, the pushdown engine first. ``differences``: of the others from it."""
+    """The result: one column per engine, the pushdown engine first. ``differences``: those of the others from
+    it.
+    """
 
     subject: Subject
     tokenizer: str
@@ -64,12 +67,14 @@ class Comparison:
 
     @property
     def is_equal(self) -> bool:
-        """Return whether every finite-state machine without a bound on recursion has the masks of the pushdown engine."""
+        """Return whether every finite-state machine without a bound on recursion has the masks of the
+        pushdown engine.
+        """
         exact = [c.name for c in self.columns if c.engine == FSM and c.depth is None]
         return all(self.differences[name].places == 0 for name in exact if name in self.differences)
 
     def document(self) -> dict[str, Any]:
-        """Return everything as what JSON can hold, with the date and the machine."""
+        """Return everything as JSON values, with the date and the machine."""
         return {
             "date": datetime.date.today().isoformat(),
             "cpu": _cpu(),
@@ -135,10 +140,11 @@ def compare(
 ) -> Comparison:
     """Compare the engines on one language along one text.
 
-    ``text``: what is followed; without it one is drawn from the language by ``seed``. ``depths``: for each a further
-    finite-state machine, with recursion written out so far. ``peers``: other libraries, if they are installed.
+    ``text``: the text to follow; by default a random one, drawn with ``seed``. ``depths``: for each a further
+    finite-state machine, with recursion expanded to that depth. ``peers``: other libraries, if they are
+    installed.
     Raises: GrammarError and so on if the language has errors; ComparisonError if the text is not in it.
-    Cost: about half a second per engine and what the engine takes, within the limits.
+    Cost: about half a second per engine plus the time of the engine, within the limits.
     """
     vocabulary = tokenizer.vocabulary
     compiled = Compiler(vocabulary).compile(subject.grammar())
@@ -203,7 +209,9 @@ def _difference(
 
 
 def _explained(found: Difference, grammar: Grammar, data: bytes) -> Difference:
-    """Return a difference with the reason for its first place: what the grammar of the pushdown engine says there."""
+    """Return a difference with the reason for its first position, according to the grammar of the pushdown
+    engine.
+    """
     if not found.places:
         return found
     if not found.allowed:
@@ -236,9 +244,9 @@ TITLE_CHARACTERS: Final = 90
 
 
 def check_plot(file: Path) -> None:
-    """Make sure that a plot can be drawn to the file.
+    """Check that a plot can be drawn to the file.
 
-    Raises: MissingExtraError without matplotlib; ComparisonError for an ending that it does not draw.
+    Raises: MissingExtraError without matplotlib; ComparisonError for an unsupported suffix.
     """
     if file.suffix.lower() not in ENDINGS:
         raise ComparisonError(f"a plot is written to {', '.join(ENDINGS)}, not to {file}")
@@ -247,7 +255,7 @@ def check_plot(file: Path) -> None:
 
 
 def draw(document: dict[str, Any], file: Path) -> None:
-    """Draw what ``Comparison.document`` returned.
+    """Draw the result of ``Comparison.document``.
 
     Raises: as ``check_plot``; ComparisonError if the file cannot be written.
     """
@@ -316,9 +324,9 @@ def _draw_totals(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> 
 def running_total(
     compile_ms: float, first_us: Sequence[float], again_us: Sequence[float], limit: int = 100_000
 ) -> tuple[list[int], list[float]]:
-    """Return after how many tokens how many ms were spent, if the text is written again and again.
+    """Return the cumulative ms by number of tokens, if the text is generated again and again.
 
-    The first round costs what first visits cost, the later ones what masks cost that are known.
+    The first round has the cost of first visits, the later ones that of cached masks.
     """
     counts, sums = [1], [compile_ms + first_us[0] / 1e3]
     for us in first_us[1:]:
@@ -371,7 +379,9 @@ def _draw_memory(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> 
 
 
 def _scale(axes: Any, values: list[float | None]) -> None:
-    """Set a logarithmic axis that begins a decade below the least value: a bar's length means nothing on it."""
+    """Set a logarithmic axis that begins a decade below the least value, since lengths of bars have no
+    meaning on it.
+    """
     known = [value for value in values if value]
     if known:
         axes.set_xscale("log")

@@ -1,4 +1,4 @@
-"""What is compared: a regular expression, a grammar or a JSON schema, told apart by how it looks."""
+"""The subject of a comparison: a regular expression, a grammar or a JSON schema, distinguished by its form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TITLE: Final = 60
 
 
 class ComparisonError(StackmaskError):
-    """A comparison that cannot be made: the argument, the tokenizer or the text will not do."""
+    """The comparison is impossible: the argument, the tokenizer or the text is unsuitable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Subject:
 
     ``origin``: its file, if any.
 
-    ``start`` is of grammars, ``profile`` of schemas; ``flavor``, ``flags`` and ``search`` are of patterns, as ``Grammar.from_regex`` has them.
+    ``start`` applies to grammars, ``profile`` to schemas; ``flavor``, ``flags`` and ``search`` to patterns,
+    as in ``Grammar.from_regex``.
     """
 
     kind: Kind
@@ -45,7 +46,7 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """One short line that names the language."""
+        """A short name of the language, on one line."""
         shown = self.origin or " ".join(self.source.split())
         return shown if len(shown) <= MAX_TITLE else shown[: MAX_TITLE - 1] + "…"
 
@@ -55,9 +56,9 @@ class Subject:
         return self.kind == "grammar" and (self.origin or "").lower().endswith(LARK_ENDING)
 
     def grammar(self, property_order: str = "schema") -> Grammar:
-        """Make the grammar. ``property_order``: of schemas, as ``Grammar.from_json_schema`` has it.
+        """Create the grammar. ``property_order``: for schemas, as in ``Grammar.from_json_schema``.
 
-        Raises: GrammarError, SchemaError and so on, as the makers of grammars do.
+        Raises: GrammarError, SchemaError and so on, as the constructors of grammars.
         """
         match self.kind:
             case "regex":
@@ -91,11 +92,11 @@ def read_subject(
     flags: str = "",
     search: bool = False,
 ) -> Subject:
-    """Tell what an argument of the command line is, and read it.
+    """Determine the kind of a command-line argument, and read it.
 
-    Without ``kind``, in this order: a file, by its ending; a pattern between slashes; the name of a bundled grammar; a
-    JSON object or a name that ends like a file; text with a rule (``::=``); and else a pattern.
-    Raises: ComparisonError, GrammarFileError if there is no such file, or nothing tells what it is.
+    Without ``kind``, in this order: a file, by its ending; a pattern between slashes; the name of a bundled
+    grammar; a JSON object or a name with a file suffix; text with a rule (``::=``); otherwise a pattern.
+    Raises: ComparisonError, GrammarFileError if there is no such file, or the kind cannot be determined.
     """
     if kind is None and len(argument) > 2 and argument[0] == argument[-1] == "/" and not _is_file(argument):
         kind, argument = "regex", argument[1:-1]  # as other commands have it

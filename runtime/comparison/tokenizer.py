@@ -1,4 +1,4 @@
-"""The vocabulary and the tokenizer that a command line names: a file, a folder, a name, or the embedded one."""
+"""The vocabulary and the tokenizer named on the command line: a file, a folder, a name, or the embedded one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ USUAL_STOPS: Final = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Text to tokens by a ``tokenizers.Tokenizer``, a tokenizer of transformers, or a SentencePiece processor.
+    """Converts text to tokens with a ``tokenizers.Tokenizer``, a transformers tokenizer, or a SentencePiece
+    processor.
 
-    A class and no closure, since engines in processes of their own need it too.
+    A class rather than a closure, since it is pickled for engines in separate processes.
     """
 
     backend: Any
@@ -52,7 +53,7 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """Text to tokens, each the longest that fits: for vocabularies without their tokenizer."""
+    """Converts text to tokens, each the longest that fits: for vocabularies without their tokenizer."""
 
     vocabulary: Vocabulary
 
@@ -63,7 +64,9 @@ class Greedy:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A vocabulary, and how text becomes its tokens. ``name``: what was asked for. All of it can be pickled."""
+    """A vocabulary, and the conversion of text to its tokens. ``name``: as requested. All of it can be
+    pickled.
+    """
 
     name: str
     vocabulary: Vocabulary
@@ -73,10 +76,10 @@ class Tokenizer:
 def load_tokenizer(name: str | None) -> Tokenizer:
     """Load a tokenizer: by default the embedded one, which needs no network and no other files.
 
-    ``name``: a ``tokenizer.json`` (or ``.json.xz``), a folder with one, a ``.tiktoken`` or SentencePiece ``.model``
-    file, a file that ``Vocabulary.save`` wrote, or what transformers knows by this name.
-    Raises: ComparisonError if it cannot be read, or has no token that stops; MissingExtraError without the
-        extra ``hf``, which brings the readers.
+    ``name``: a ``tokenizer.json`` (or ``.json.xz``), a folder with one, a ``.tiktoken`` or SentencePiece
+    ``.model`` file, a file written by ``Vocabulary.save``, or a name that transformers knows.
+    Raises: ComparisonError if it cannot be read, or has no stop token; MissingExtraError without the extra
+        ``hf``, which installs the readers.
     """
     if name is None:
         from stackmask.runtime.embedded import FOLDER
@@ -116,7 +119,7 @@ def _load(name: str, path: Path) -> Tokenizer:
 
 
 def _fast(name: str, file: Path) -> Tokenizer:
-    """Read a ``tokenizer.json``; the configuration beside it says which tokens stop."""
+    """Read a ``tokenizer.json``; the configuration next to it names the stop tokens."""
     with require("hf"):
         from tokenizers import Tokenizer as Backend
     data = file.read_bytes()
@@ -174,7 +177,9 @@ def _sentencepiece(name: str, path: Path) -> Tokenizer:
 
 
 def _tiktoken(name: str, path: Path) -> Tokenizer:
-    """Read a file of ranks; how it cuts text and its special tokens are not in it: a stop token is put behind."""
+    """Read a file of ranks, which lacks the splitting pattern and the special tokens: a stop token is
+    appended.
+    """
     try:
         from tiktoken.load import load_tiktoken_bpe
     except ModuleNotFoundError:
@@ -203,7 +208,9 @@ DRAWN: Final = 12  # texts of which one is taken
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What is followed. ``complete``: the language may end here. ``seed``: that it was drawn with, or None."""
+    """The text to follow. ``complete``: the language may end here. ``seed``: the seed that it was drawn with,
+    or None.
+    """
 
     data: bytes
     complete: bool
@@ -211,14 +218,14 @@ class Text:
 
     @property
     def shown(self) -> str:
-        """The text for reading."""
+        """The text for display."""
         return self.data.decode("utf-8", "replace")
 
 
 def given_text(compiled: CompiledGrammar, text: str) -> Text:
-    """Return a text that was given, after making sure that it begins a text of the language.
+    """Return a given text, after checking that it is a prefix of the language.
 
-    Raises: ComparisonError with the place of the first byte that does not belong.
+    Raises: ComparisonError with the position of the first refused byte.
     """
     data = text.encode("utf-8", "surrogateescape")
     verdict = judge(compiled, data)
@@ -228,9 +235,9 @@ def given_text(compiled: CompiledGrammar, text: str) -> Text:
 
 
 def draw_text(grammar: Grammar, seed: int) -> Text:
-    """Draw a text of the language: of some the first that is not short, else the longest.
+    """Draw a random text of the language: the first of some that is not short, else the longest.
 
-    Raises: SampleError if no string is a whole text. Cost: that of ``Grammar.sample``, for each.
+    Raises: SampleError if no complete text is found. Cost: that of ``Grammar.sample``, for each.
     """
     longest = ""
     for number in range(DRAWN):

@@ -1,4 +1,4 @@
-"""Workers of an audit, each in a process of its own: one engine with its walks, and the judge."""
+"""Workers of an audit, each in a separate process: one engine with its walks, and the judge."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JUDGE: Final = "stackmask.runtime.comparison.workers:JudgeWorker"
 
 
 class Asked(Protocol):
-    """A worker, here or in another process."""
+    """A worker, in this or another process."""
 
     def ask(self, call: str, *arguments: Any) -> Any:
         """Make a call and return its answer. Raises: WorkerFault."""
@@ -29,7 +29,7 @@ class Asked(Protocol):
 
 
 class EngineWorker:
-    """One engine. Raises from all calls but ``compile``: whatever the engine does."""
+    """One engine. All methods but ``compile`` raise the engine's own exceptions."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.engine = make_engine(name, tokenizer)
@@ -37,7 +37,7 @@ class EngineWorker:
         self.is_json = False
 
     def compile(self, language: Subject) -> str | None:
-        """Make a language ready; return None, or why the engine refuses it."""
+        """Compile a language; return None, or why the engine refuses it."""
         self.is_json = language.kind == "schema"
         try:
             self.engine.compile(language)
@@ -50,7 +50,7 @@ class EngineWorker:
         return self.walker.follow(ids, keep)
 
     def close(self, ids: list[int], seed: int, wander: int, vary: bool = False) -> Closed:
-        """Go to an end: see ``Walker.close``."""
+        """Walk to an end: see ``Walker.close``."""
         return self.walker.close(ids, seed, wander, vary, self.is_json)
 
 
@@ -70,7 +70,7 @@ class JudgeWorker:
         return None
 
     def judge(self, text: bytes) -> Verdict:
-        """Say whether a text is of the language."""
+        """Return the verdict on a text."""
         assert self.judge_of is not None
         try:
             return self.judge_of.judge(text)
@@ -78,6 +78,6 @@ class JudgeWorker:
             return Verdict(None, str(error))
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Say whether a text of the language begins so, where that is known."""
+        """Return whether the text is a prefix of the language, if known."""
         assert self.judge_of is not None
         return self.judge_of.may_begin(text)

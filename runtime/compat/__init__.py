@@ -1,1 +1,1 @@
-"""Other libraries' interfaces over this engine, a room for each; users import them from ``stackmask.compat``."""
+"""The interfaces of other libraries, a room for each; users import them from ``stackmask.compat``."""

@@ -146,7 +146,7 @@ class StackmaskBackend(StructuredOutputBackend):
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
         """Complete the text of a request within its token limit, if the options require it.
 
-        ``thinks``: thoughts come before the text, and the token ``end`` ends them (None: no single token does).
+        ``thinks``: reasoning precedes the text, and the token ``end`` ends it (None: no single token does).
         """
         if not self.options.whole or not isinstance(grammar, StackmaskGrammar):
             return
@@ -162,10 +162,11 @@ class StackmaskBackend(StructuredOutputBackend):
         held: Mapping[int, Sequence[int]] | None = None,
         thoughts: Mapping[int, Thoughts] | None = None,
     ) -> NDArray[np.int32]:
-        """Return the masks of a step, a row each, of at most ``most``; None, and what has ended, allows every token.
+        """Return the masks of a step, one row each, at most ``most``; None, and an ended request, allow every
+        token.
 
-        ``held``, ``thoughts``: by row, tokens that are forbidden, and thoughts that are bounded, where the grammar is
-        None. The masks are read-only, and hold until the next step.
+        ``held``, ``thoughts``: by row, forbidden tokens, and the bounds of reasoning, if the grammar is None.
+        The masks are read-only, and valid until the next step.
         """
         if self._mask is None or len(self._mask.array) < len(grammars):
             self._mask = StepMask(max(most, len(grammars)), self.vocab_size)
@@ -193,12 +194,12 @@ class StackmaskBackend(StructuredOutputBackend):
         return torch.full((max_num_seqs, (self.vocab_size + 31) // 32), -1, dtype=torch.int32)
 
     def destroy(self) -> None:
-        """Forget all grammars."""
+        """Drop all grammars."""
         self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
 
 
 class StackmaskGrammar(StructuredOutputGrammar):
-    """What vLLM follows one request with; see ``GuardedMatcher`` for what happens to faults."""
+    """The object that vLLM uses to follow one request; ``GuardedMatcher`` handles errors."""
 
     def __init__(self, matcher: Any, stop_ids: Sequence[int]) -> None:
         self.guarded = GuardedMatcher(matcher, stop_ids)
@@ -217,7 +218,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         return self.guarded.accept_all(tokens)
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
-        """Return the first tokens that may come, without advancing."""
+        """Return the leading allowed tokens, without advancing."""
         return self.guarded.valid_prefix(tokens)
 
     def rollback(self, num_tokens: int) -> None:

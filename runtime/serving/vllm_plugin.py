@@ -1,7 +1,7 @@
-"""The plugin of vLLM: makes ``stackmask`` a name of its structured outputs.
+"""The vLLM plugin: adds ``stackmask`` to the backends of its structured outputs.
 
-vLLM has no registry of such backends, so the places that know their names are wrapped. It runs in each of its
-processes, and may run several times.
+vLLM has no registry of such backends, so the functions that know their names are wrapped. The plugin runs in
+each vLLM process, possibly several times.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ logger = logging.getLogger("stackmask.serving")
 
 
 def register() -> None:
-    """Make the backend known; the entry point of ``vllm.general_plugins``. Called again, it changes nothing.
+    """Register the backend; the entry point of ``vllm.general_plugins``. Repeated calls change nothing.
 
-    A version of vLLM that it is not for is logged as an error, and the name stays unknown: vLLM then refuses it.
+    For an unsupported version of vLLM, an error is logged, and the backend is not registered: vLLM then
+    refuses the name.
     """
     import vllm
 
@@ -54,7 +55,7 @@ def _wrap(module: str, owner: str, name: str, wrapper: Any) -> None:
 
 
 def _allow_name() -> None:
-    """Let the configuration take the name, and with it the options that it keeps for other backends."""
+    """Make the configuration accept the name, and the options that it reserves for other backends."""
     from pydantic.dataclasses import rebuild_dataclass
     from vllm.config import structured_outputs as config
 
@@ -95,7 +96,9 @@ def _validating(original: Any) -> Any:
 
 
 def _is_ours(backend: Any) -> bool:
-    """Return whether a backend takes what this plugin asks for; by its class, since a stand-in has any attribute."""
+    """Return whether a backend has the methods that this plugin needs; by its class, since a mock has any
+    attribute.
+    """
     return hasattr(type(backend), "fill_step")
 
 
@@ -109,7 +112,7 @@ def _made(manager: Any) -> Any:
 
 
 def _starting(original: Any) -> Any:
-    """Make the backend with its manager, so that a tokenizer that cannot be read is an error at start."""
+    """Create the backend with its manager, so that an unreadable tokenizer is an error at start."""
 
     def start(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
         original(self, vllm_config, *args, **kwargs)
@@ -133,7 +136,7 @@ def _choosing(original: Any) -> Any:
 
 
 def _creating(original: Any) -> Any:
-    """Compile with the options of the request, which vLLM does not hand to backends."""
+    """Compile with the options of the request, which vLLM does not pass to backends."""
 
     def create(self: Any, request: Any) -> Any:
         if not _is_ours(self.backend):
@@ -149,14 +152,14 @@ def _creating(original: Any) -> Any:
 
 
 def _most_tokens(manager: Any, request: Any) -> int:
-    """Return how many tokens a request may write."""
+    """Return the maximum number of tokens of a request."""
     room: int = manager.vllm_config.model_config.max_model_len - request.num_prompt_tokens
     given = request.sampling_params.max_tokens
     return room if given is None else min(given, room)
 
 
 def _reasoner(manager: Any, request: Any) -> Any:
-    """Return the parser of a request's thoughts, or None where there are none."""
+    """Return the reasoning parser of a request, or None."""
     if getattr(manager, "enable_in_reasoning", False):
         return None
     if getattr(manager, "reasoner_cls", None) is not None:  # since 0.33 each request has its own
@@ -165,7 +168,7 @@ def _reasoner(manager: Any, request: Any) -> Any:
 
 
 def _end_of_thoughts(reasoner: Any) -> int | None:
-    """Return the token that ends thoughts, or None where no single token does."""
+    """Return the token that ends the reasoning, or None if no single token does."""
     token = getattr(reasoner, "end_token_id", None)
     if token is None and getattr(reasoner, "reasoning_end_str", None):
         token = getattr(reasoner, "vocab", {}).get(reasoner.reasoning_end_str)
@@ -173,7 +176,7 @@ def _end_of_thoughts(reasoner: Any) -> int | None:
 
 
 def _thoughts(manager: Any, request: Any) -> Any:
-    """Return the bounds of a request's thoughts at its next token; None if it has none."""
+    """Return the bounds of a request's reasoning at its next token; None if it has none."""
     thoughts = getattr(request.structured_output_request.grammar, "thoughts", None)
     if thoughts is not None:
         thoughts.start_step(_most_tokens(manager, request) - request.num_output_tokens)
@@ -181,7 +184,7 @@ def _thoughts(manager: Any, request: Any) -> Any:
 
 
 def _drafting(original: Any) -> Any:
-    """Cut drafts where thoughts must end, or may not."""
+    """Truncate drafts where the reasoning must end, or may not."""
 
     def validate_tokens(self: Any, request: Any, spec_tokens: list[int]) -> Any:
         if request.use_structured_output and _is_ours(self.backend) and not _applies(self, request):
@@ -195,7 +198,7 @@ def _drafting(original: Any) -> Any:
 
 
 def _filling_rows(original: Any) -> Any:
-    """Bound the thoughts of a step with drafts, whose masks vLLM fills row by row."""
+    """Bound the reasoning in a step with drafts, whose masks vLLM fills row by row."""
 
     def _fill_bitmasks(self: Any, batch: Any) -> None:
         for row in batch:
@@ -209,7 +212,7 @@ def _filling_rows(original: Any) -> Any:
 
 
 def _filling(original: Any) -> Any:
-    """Fill the masks of a step in one call where no drafts are to be followed."""
+    """Fill the masks of a step in one call if there are no drafts."""
 
     # arguments have vLLM's names, since it may hand them over by name
     def grammar_bitmask(
@@ -248,7 +251,7 @@ def _filling(original: Any) -> Any:
 
 
 def _applies(manager: Any, request: Any) -> bool:
-    """Return whether the next token of a request is constrained: it is not while the model reasons."""
+    """Return whether the next token of a request is constrained, which is not so while the model reasons."""
     ended = getattr(request.structured_output_request, "reasoning_ended", None)
     if ended or getattr(manager, "enable_in_reasoning", False):
         return True
@@ -259,7 +262,7 @@ def _applies(manager: Any, request: Any) -> bool:
 
 
 def _wrap_beam_search() -> None:
-    """Beam search of ``LLM.beam_search`` makes its backend by name, in a place of its own."""
+    """Make ``LLM.beam_search``, which creates its backend by name separately, use this one."""
     try:
         module = importlib.import_module("vllm.entrypoints.generate.beam_search.offline")
     except ImportError:  # earlier versions have no structured beam search

@@ -1,1 +1,3 @@
-"""XGrammar's interface: its classes and functions, with its defaults, over the compiler and matchers of this engine."""
+"""XGrammar's interface: its classes and functions, with its defaults, implemented by the compiler and
+matchers of this engine.
+"""

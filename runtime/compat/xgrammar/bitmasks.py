@@ -1,4 +1,4 @@
-"""The functions on bitmasks, with XGrammar's defaults: torch tensors, and logits past the mask left alone."""
+"""The functions on bitmasks, with XGrammar's defaults: torch tensors, and logits past the mask unchanged."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def apply_token_bitmask_inplace(
 ) -> None:
     """Set the logits of forbidden tokens to -inf, in place.
 
-    Shapes: logits (batch, vocab) or (vocab,); bitmask the same with ceil(vocab / 32) words for the last. With ``indices``
-        their numbers of rows may differ.
-    ``vocab_size``: how many leading columns count, by default as many as both have; later logits stay as they are, with a
-    warning if no ``vocab_size`` was given. ``backend`` is taken for nothing: the device of the logits decides.
+    Shapes: logits (batch, vocab) or (vocab,); bitmask the same with ceil(vocab / 32) words for the last. With
+        ``indices`` their numbers of rows may differ. ``vocab_size``: the number of leading columns to mask,
+        by default as many as both have; later logits are unchanged, with a warning if no ``vocab_size`` was
+        given. ``backend`` is ignored: the device of the logits decides.
     Raises: XGrammarError (a RuntimeError and a ValueError) if devices, types or widths do not fit; ValueError for an unknown
         backend.
     """

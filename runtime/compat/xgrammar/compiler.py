@@ -31,7 +31,7 @@ MOST_REMEMBERED: Final = (
 
 
 class CompiledGrammar:
-    """A grammar ready for a vocabulary; ``GrammarCompiler`` makes them. ``native`` is the engine's own."""
+    """A grammar compiled for a vocabulary by ``GrammarCompiler``. ``native`` is the engine's own object."""
 
     native: NativeCompiled
     """The engine's own compiled grammar."""
@@ -44,7 +44,7 @@ class CompiledGrammar:
 
     @property
     def grammar(self) -> Grammar:
-        """What was compiled."""
+        """The source grammar."""
         return self._grammar
 
     @property
@@ -54,20 +54,21 @@ class CompiledGrammar:
 
     @property
     def memory_size_bytes(self) -> int:
-        """About how much memory is held for this grammar alone; masks are shared by all grammars of a compiler."""
+        """The approximate memory of this grammar alone; masks are shared by all grammars of a compiler."""
         found = self.native.stats()
         return found["compile_memory"] + found["family_bytes"]
 
     def serialize_json(self) -> str:
-        """Return what it was made from, and the digest of the vocabulary, as JSON text."""
+        """Return the source, and the digest of the vocabulary, as JSON text."""
         value = {"grammar": self._grammar.recipe(), "vocabulary": self._tokenizer_info.vocabulary.digest()}
         return write_record("CompiledGrammar", value)
 
     @staticmethod
     def deserialize_json(json_str: str, tokenizer_info: TokenizerInfo) -> CompiledGrammar:
-        """Compile again what ``serialize_json`` wrote.
+        """Compile the output of ``serialize_json``.
 
-        Raises: InvalidJSONError, DeserializeVersionError; DeserializeFormatError also if the vocabulary is another one.
+        Raises: InvalidJSONError, DeserializeVersionError; DeserializeFormatError also if the vocabulary
+            differs.
         Cost: that of compiling, which is milliseconds.
         """
         value = read_record(json_str, "CompiledGrammar")
@@ -79,9 +80,9 @@ class CompiledGrammar:
 class GrammarCompiler:
     """Compile grammars for one vocabulary. Safe to share between threads.
 
-    ``max_threads`` is taken for nothing: masks are made when they are needed, not ahead. ``cache_enabled``: keep compiled
-    grammars by what they were made from, the last 1,000. ``cache_limit_bytes`` bounds states and masks of all its
-    grammars; -1 stands for the engine's default.
+    ``max_threads`` is ignored: masks are computed on demand, not in advance. ``cache_enabled``: cache the
+    last 1,000 compiled grammars by their source. ``cache_limit_bytes`` bounds states and masks of all its
+    grammars; -1 means the engine's default.
     """
 
     native: Compiler
@@ -180,7 +181,7 @@ class GrammarCompiler:
         return compiled
 
     def clear_cache(self) -> None:
-        """Forget all grammars, states and masks; those in use stay with their matchers."""
+        """Drop all grammars, states and masks; those in use stay with their matchers."""
         with self._lock:
             self._known.clear()
             self.native = self._new()
@@ -191,5 +192,5 @@ class GrammarCompiler:
 
     @property
     def cache_limit_bytes(self) -> int:
-        """What it was made with."""
+        """The constructor argument."""
         return self._limit

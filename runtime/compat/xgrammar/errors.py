@@ -10,23 +10,23 @@ from stackmask.grammar.turns.formats.fields import StructuralTagError
 
 
 class XGrammarError(StackmaskError, RuntimeError):
-    """What XGrammar raises a RuntimeError for; ``__cause__`` is the engine's own error, with its fields."""
+    """Raised where XGrammar raises a RuntimeError; ``__cause__`` is the engine's own error, with its fields."""
 
 
 class InvalidStructuralTagError(XGrammarError):
-    """A structural tag that means nothing; the message has the JSON pointer of the place."""
+    """A structural tag is invalid; the message has the JSON pointer of the error."""
 
 
 class InvalidJSONError(XGrammarError):
-    """Text that is no JSON."""
+    """The text is not JSON."""
 
 
 class DeserializeFormatError(XGrammarError):
-    """JSON that is not what ``serialize_json`` writes."""
+    """The JSON was not written by ``serialize_json``."""
 
 
 class DeserializeVersionError(XGrammarError):
-    """What another version of ``serialize_json`` wrote."""
+    """The JSON was written by another version of ``serialize_json``."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``Grammar``: made from the same arguments, with XGrammar's defaults, and kept with what it was made from."""
+"""``Grammar``: created from the same arguments, with XGrammar's defaults, and stored with its source."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ MAX_NESTING: Final = 100  # of grammars made of grammars, in a recipe
 
 
 def shown(wrapper: Any) -> str:
-    """Return what is shown of an object: what the engine's own is shown as."""
+    """Return the display of an object: that of the engine's own object."""
     return f"<compat.xgrammar.{type(wrapper).__name__}: {repr(wrapper.native).partition(': ')[2]}"
 
 
 class Grammar:
-    """A grammar; make one with the static methods.
+    """A grammar; create one with the static methods.
 
-    ``native`` is the engine's own. What is wrong with a text is raised as XGrammarError, a RuntimeError, whose message
-    shows the place.
+    ``native`` is the engine's own object. Errors in a text are raised as XGrammarError, a RuntimeError, whose
+    message shows the position.
     """
 
     native: NativeGrammar
@@ -48,12 +48,12 @@ class Grammar:
         self._recipe = recipe
 
     def __str__(self) -> str:
-        """Return the rules as text: for reading, it is no EBNF."""
+        """Return the rules as text for reading; it is not EBNF."""
         return self.native.dump()
 
     @staticmethod
     def from_ebnf(ebnf_string: str, *, root_rule_name: str = "root") -> Grammar:
-        """Read EBNF, of XGrammar, GBNF or this engine. Raises: XGrammarError."""
+        """Read EBNF in the dialects of XGrammar, GBNF or this engine. Raises: XGrammarError."""
         return _made({"kind": "ebnf", "text": ebnf_string, "start": root_rule_name})
 
     @staticmethod
@@ -68,12 +68,13 @@ class Grammar:
         print_converted_ebnf: bool = False,
         any_order: bool = False,
     ) -> Grammar:
-        """Make the grammar of a schema: JSON text, a dict or a pydantic class.
+        """Create the grammar of a schema: JSON text, a dict or a pydantic class.
 
-        Keys are spelled in one way and integers are digits. ``any_whitespace``: any number of blanks, or at most
-        ``max_whitespace_cnt`` at one place; ``indent`` and ``separators`` hold without it. ``strict_mode``: no properties
-        and items that the schema does not speak of. ``any_order``: declared properties in any order, each at most once.
-        Raises: XGrammarError for what is no schema, or cannot be enforced exactly.
+        Keys are spelled in one way and integers are digits. ``any_whitespace``: any number of blanks, or at
+        most ``max_whitespace_cnt`` consecutive ones; ``indent`` and ``separators`` apply without it.
+        ``strict_mode``: forbid properties and items that the schema does not mention. ``any_order``: declared
+        properties in any order, each at most once.
+        Raises: XGrammarError if it is not a schema, or cannot be enforced exactly.
         """
         made = _made(
             schema_recipe(
@@ -91,7 +92,7 @@ class Grammar:
 
     @staticmethod
     def from_regex(regex_string: str, *, print_converted_ebnf: bool = False) -> Grammar:
-        """Make the grammar of the texts that a pattern matches as a whole; ``.`` is any character."""
+        """Create the grammar of the full matches of a pattern; ``.`` is any character."""
         made = _made({"kind": "regex", "pattern": regex_string})
         _show(made, print_converted_ebnf)
         return made
@@ -108,7 +109,8 @@ class Grammar:
 
     @staticmethod
     def from_structural_tag(*args: Any, **kwargs: Any) -> Grammar:
-        """Make the grammar of a structural tag: ``StructuralTag``, JSON text or a dict; or of older tags and triggers.
+        """Create the grammar of a structural tag: ``StructuralTag``, JSON text or a dict; or of older tags
+        and triggers.
 
         Raises: InvalidStructuralTagError, InvalidJSONError; TypeError for other arguments.
         """
@@ -116,35 +118,39 @@ class Grammar:
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
-        """Return the grammar of JSON objects and arrays, in which keys may repeat, without blanks around."""
+        """Return the grammar of JSON objects and arrays, in which keys may repeat, without surrounding
+        blanks.
+        """
         return _made({"kind": "json"})
 
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar:
-        """Return the grammar of a text of each, in order."""
+        """Return the concatenation of grammars."""
         return _joined("concat", grammars)
 
     @staticmethod
     def union(*grammars: Grammar) -> Grammar:
-        """Return the grammar of the texts of any."""
+        """Return the union of grammars."""
         return _joined("union", grammars)
 
     def serialize_json(self) -> str:
-        """Return what it was made from, as JSON text, for ``deserialize_json``."""
+        """Return the source as JSON text, for ``deserialize_json``."""
         return write_record("Grammar", self._recipe)
 
     @staticmethod
     def deserialize_json(json_string: str) -> Grammar:
-        """Read what ``serialize_json`` wrote. Raises: InvalidJSONError, DeserializeFormatError, DeserializeVersionError."""
+        """Read the output of ``serialize_json``. Raises: InvalidJSONError, DeserializeFormatError,
+        DeserializeVersionError.
+        """
         return of_recipe(read_record(json_string, "Grammar"))
 
     def recipe(self) -> Recipe:
-        """Return what it was made from."""
+        """Return the source."""
         return self._recipe
 
 
 def of_recipe(recipe: Any, depth: int = 0) -> Grammar:
-    """Return the grammar of a recipe. Raises: DeserializeFormatError if it is none; XGrammarError."""
+    """Return the grammar of a recipe. Raises: DeserializeFormatError for an invalid recipe; XGrammarError."""
     if depth > MAX_NESTING:
         raise DeserializeFormatError(f"grammars nest more than {MAX_NESTING} deep")
     if not isinstance(recipe, dict) or recipe.get("kind") not in (*_MAKERS, "concat", "union"):

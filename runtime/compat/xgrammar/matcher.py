@@ -21,10 +21,11 @@ NO_TEMPERATURE = -1.0
 
 
 class GrammarMatcher:
-    """Follow one text. ``native`` is the engine's own matcher, with ``refusal`` and what else it has.
+    """Follow one text. ``native`` is the engine's own matcher, with ``refusal`` and its other members.
 
-    ``override_stop_tokens``: what ends this text, in place of the vocabulary's. ``terminate_without_stop_token``: the text
-    is over as soon as the grammar may end; a stop token is refused then. ``default_temperature``: what ``temperature`` is.
+    ``override_stop_tokens``: the stop tokens of this text, instead of the vocabulary's.
+    ``terminate_without_stop_token``: the text ends as soon as the grammar may end; a stop token is then
+    refused. ``default_temperature``: the value of ``temperature``.
     Raises: ValueError if ``compiled_grammar`` is not compiled.
     """
 
@@ -61,7 +62,7 @@ class GrammarMatcher:
         self._temperature = temperature
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
-        """Advance by a token. Return False, and change nothing, if it may not come next."""
+        """Advance by a token. Return False, and change nothing, if it is not allowed."""
         if self._ends_early and token_id in self._stops:  # mutant: early-stop
             return False
         with runtime_errors():
@@ -70,14 +71,14 @@ class GrammarMatcher:
         return accepted
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
-        """Advance by text, as one step. Return False, and change nothing, if it may not come next."""
+        """Advance by text, as one step. Return False, and change nothing, if it is not allowed."""
         with runtime_errors():
             accepted = self.native.accept_string(input_str)
         self._show(debug_print)
         return accepted
 
     def fill_next_token_bitmask(self, bitmask: Any, index: int = 0, *, debug_print: bool = False) -> bool:
-        """Write what may come next into a row. Return False where every token may.
+        """Write the allowed tokens into a row. Return False if every token is allowed.
 
         Shapes: bitmask int32 (batch, ceil(vocab / 32)), a torch tensor on the CPU or a NumPy array.
         Raises: XGrammarError after the end of the text, or if the bitmask does not fit.
@@ -99,11 +100,12 @@ class GrammarMatcher:
         time_threshold: float = -1.0,
         temperatures: Any = None,
     ) -> bool:
-        """Write the mask at each node of a tree of draft tokens; the matcher does not move.
+        """Write the mask at each node of a tree of draft tokens; the matcher does not advance.
 
-        Node 0 is the current position, and its token is not looked at. The first two arguments have the number of the
-        first child and of the next sibling of each node, or -1. The row of a token that may not come allows nothing.
-        ``time_threshold`` is taken for nothing, and the result is True: the work of a request has limits of its own.
+        Node 0 is the current position, and its token is ignored. The first two arguments have the number of
+        the first child and of the next sibling of each node, or -1. The row of a refused token allows
+        nothing. ``time_threshold`` is ignored, and the result is True: the work of a request has other
+        limits.
         Shapes: (nodes,), int64; token_bitmask int32 (nodes, ceil(vocab / 32)); temperatures (nodes,) float32.
         """
         children, siblings, tokens = (
@@ -131,14 +133,14 @@ class GrammarMatcher:
         return True
 
     def find_jump_forward_string(self) -> str:
-        """Return the text that must come next, up to the last whole character. Raises: XGrammarError after the end."""
+        """Return the forced text, up to the last whole character. Raises: XGrammarError after the end."""
         self._check_not_ended()
         with runtime_errors():
             text, _ = self.native.find_jump_forward_bytes()
         return text.decode(errors="replace")
 
     def rollback(self, num_tokens: int = 1) -> None:
-        """Take back the last accept calls. Raises: XGrammarError if there were fewer."""
+        """Undo the last accept calls. Raises: XGrammarError if there were fewer."""
         with runtime_errors():
             self.native.rollback(num_tokens)
 
@@ -147,7 +149,7 @@ class GrammarMatcher:
         return []
 
     def is_terminated(self) -> bool:
-        """Return whether the text has ended: with a stop token, or without one where the matcher was made so."""
+        """Return whether the text has ended: with a stop token, or without one if the matcher was created so."""
         return self.native.is_terminated() or (self._ends_early and self.is_completed())
 
     def is_completed(self) -> bool:
@@ -159,7 +161,7 @@ class GrammarMatcher:
         self.native.reset()
 
     def fork(self) -> GrammarMatcher:
-        """Return an independent matcher at the same place."""
+        """Return an independent matcher in the same state."""
         other = GrammarMatcher.__new__(GrammarMatcher)
         other._set(self.native.fork(), self._stops, self._ends_early, self._temperature)
         return other
@@ -174,7 +176,7 @@ class GrammarMatcher:
 
     @property
     def temperature(self) -> float | None:
-        """The ``default_temperature``: rules have none of their own."""
+        """The ``default_temperature``: rules have no temperatures."""
         return self._temperature
 
     @property
@@ -197,7 +199,9 @@ class GrammarMatcher:
 
 
 class BatchGrammarMatcher:
-    """Fill masks of a batch. ``max_threads``: how many may copy finished masks, "auto" for half of the processors."""
+    """Fill masks of a batch. ``max_threads``: the number of threads that may copy finished masks, "auto" for
+    half of the processors.
+    """
 
     def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None:
         found = (os.cpu_count() or 2) // 2 if max_threads == "auto" else max_threads
@@ -210,7 +214,9 @@ class BatchGrammarMatcher:
         indices: Sequence[int] | None = None,
         debug_print: bool = False,
     ) -> None:
-        """Write the mask of matcher i into row ``indices[i]``, by default i. Raises: as one matcher's call."""
+        """Write the mask of matcher i into row ``indices[i]``, by default i. Raises: as the method of one
+        matcher.
+        """
         for matcher in matchers:
             matcher._check_not_ended()
             matcher._show(debug_print)
@@ -221,7 +227,7 @@ class BatchGrammarMatcher:
     def batch_fill_temperature(
         matchers: Sequence[GrammarMatcher], temperatures: Any, indices: Sequence[int] | None = None
     ) -> None:
-        """Write ``temperature`` of each matcher, or -1 where there is none."""
+        """Write the ``temperature`` of each matcher, or -1 if there is none."""
         rows = range(len(matchers)) if indices is None else indices
         _check_counts("matchers", len(matchers), "indices", len(rows))
         for matcher, row in zip(matchers, rows, strict=True):
@@ -232,7 +238,7 @@ class BatchGrammarMatcher:
     def batch_accept_token(
         matchers: Sequence[GrammarMatcher], tokens: Sequence[int], debug_print: bool = False
     ) -> list[bool]:
-        """Advance each by its token; tell which were accepted."""
+        """Advance each by its token; return which were accepted."""
         _check_counts("matchers", len(matchers), "tokens", len(tokens))
         return [
             matcher.accept_token(token, debug_print=debug_print)
@@ -243,7 +249,7 @@ class BatchGrammarMatcher:
     def batch_accept_string(
         matchers: Sequence[GrammarMatcher], strings: Sequence[str | bytes], debug_print: bool = False
     ) -> list[bool]:
-        """Advance each by its text; tell which were accepted."""
+        """Advance each by its text; return which were accepted."""
         _check_counts("matchers", len(matchers), "strings", len(strings))
         return [
             matcher.accept_string(text, debug_print=debug_print)
@@ -252,7 +258,7 @@ class BatchGrammarMatcher:
 
     @staticmethod
     def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: Sequence[int] | int = 1) -> None:
-        """Take back accept calls of each, as many for all or a number for each."""
+        """Undo accept calls of each, the same number for all or a number for each."""
         counts = [num_tokens] * len(matchers) if isinstance(num_tokens, int) else num_tokens
         _check_counts("matchers", len(matchers), "num_tokens", len(counts))
         for matcher, count in zip(matchers, counts, strict=True):

@@ -1,4 +1,6 @@
-"""The structural tag of a turn with tools in the style of a model, made of the rows of ``stackmask.tools``."""
+"""The structural tag of a turn with tools in the style of a model, built from the data of
+``stackmask.tools``.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,7 @@ class BuiltinToolChoiceParam(BaseModel):
 
 
 class AllowedToolRef(BaseModel):
-    """A tool of a list: a function by its name, or a builtin tool by its type."""
+    """A tool in a list: a function by its name, or a builtin tool by its type."""
 
     type: str
     """"function", or the type of a builtin tool."""
@@ -96,7 +98,7 @@ class AllowedToolRef(BaseModel):
 
 
 class AllowedToolsParam(BaseModel):
-    """Tools that may be called, of all that there are."""
+    """The callable tools, among all that there are."""
 
     mode: Literal["auto", "required"]
     """Whether one of them must be called."""
@@ -162,12 +164,13 @@ def get_model_structural_tag(
 ) -> StructuralTag:
     """Return the structural tag of a turn in the style of a model.
 
-    ``model``: a name of ``stackmask.tools.style_names()``, or one that was registered. ``tools``, ``tool_choice``: in the
-    shapes of OpenAI. ``reasoning``: "enabled": the prompt has begun it, and the turn ends it; "auto": the turn may begin with
-    it; "disabled": there is none. ``force_reasoning`` is taken for nothing, as in XGrammar. ``any_order``: arguments in any order.
-    ``exclude_special_tokens``: free text has no markers of the style. ``max_whitespace_cnt``: the most blanks at one place of
-    the arguments. ``parallel_tool_calls``: whether there may be several calls; else the turn ends with the first one.
-    Raises: ValueError for what is none of these; XGrammarError, which is one too, for a model that is not known.
+    ``model``: a name of ``stackmask.tools.style_names()``, or a registered one. ``tools``, ``tool_choice``:
+    in OpenAI's format. ``reasoning``: "enabled": the prompt has begun it, and the turn ends it; "auto": the
+    turn may begin with it; "disabled": there is none. ``force_reasoning`` is ignored, as in XGrammar.
+    ``any_order``: arguments in any order. ``exclude_special_tokens``: free text has no markers of the style.
+    ``max_whitespace_cnt``: the maximum number of consecutive blanks in the arguments.
+    ``parallel_tool_calls``: whether there may be several calls; otherwise the turn ends with the first one.
+    Raises: ValueError for other arguments; XGrammarError, which is a ValueError too, for an unknown model.
     """
     if not isinstance(model, str):
         raise ArgumentError(f"model is {type(model).__name__}, not the name of a style")
@@ -192,7 +195,7 @@ def get_model_structural_tag(
 
 
 def register_model_structural_tag(name: str) -> Callable[[TagMaker], TagMaker]:
-    """Register a function that makes the structural tag of a model, for ``get_model_structural_tag``.
+    """Register a function that builds the structural tag of a model, for ``get_model_structural_tag``.
 
     It is called with the lists of functions and of builtin tools, the simplified choice and the mode of reasoning; the other
     options are given by name.
@@ -211,10 +214,10 @@ def normalize_tool_choice(
     tools: list[ToolParam | dict[str, Any]] | None = None,
     tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
 ) -> tuple[list[FunctionToolParam], list[BuiltinToolParam], SimplifiedToolChoice]:
-    """Return the functions and the builtin tools that may be called, and "auto", "required" or "forced" (one tool).
+    """Return the callable functions and builtin tools, and "auto", "required" or "forced" (one tool).
 
-    Dicts may have the fields of a function beside its ``type``, as OpenAI's interface of responses has them.
-    Raises: ValueError for what is no tool or no choice, and for tools that are not there.
+    Dicts may have the fields of a function next to its ``type``, as in OpenAI's Responses API.
+    Raises: ValueError for an invalid tool or choice, and for unknown tools.
     """
     if not isinstance(tools, list | None):
         raise XGrammarError(f"tools is {type(tools).__name__}, must be a list")
@@ -282,7 +285,7 @@ def _chosen(
 
 
 def _maker(model: str) -> TagMaker:
-    """Return what makes the tags of a style of ``stackmask.tools``. Raises: XGrammarError."""
+    """Return a function that builds the tags of a style of ``stackmask.tools``. Raises: XGrammarError."""
     with runtime_errors():
         style = _MORE_STYLES.get(model) or style_of(model)
     if style.arguments in (PYTHON, TEXT):
@@ -383,7 +386,7 @@ class ModelTag:
         }
 
     def _thoughts(self) -> Format | None:
-        """Return what a turn begins with, where it is reasoning."""
+        """Return the beginning of a turn with reasoning."""
         begin, end = self._style.thinking
         if self._reasoning == "disabled":
             first = _CLOSES_FIRST.get(self._model)
@@ -410,7 +413,7 @@ class ModelTag:
         return [*blocks, const(style.end)]
 
     def _framed(self) -> Format:
-        """Return blocks with the same text between them, of which some are calls."""
+        """Return blocks with the same framing text, some of which are calls."""
         style = self._style
         said = [] if self._is_called else [tag(style.content[0], self._text(), list(style.content[1]))]
         if self._reasoning != "disabled":

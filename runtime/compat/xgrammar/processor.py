@@ -9,7 +9,7 @@ from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 
 
 class LogitsProcessor(GrammarLogitsProcessor):
-    """Keep what ``model.generate`` writes within compiled grammars: one for all rows, or one for each.
+    """Constrain the output of ``model.generate`` to compiled grammars: one for all rows, or one for each.
 
     It can be used for any number of calls.
     """

@@ -1,4 +1,4 @@
-"""What ``serialize_json`` writes: JSON that says what an object was made from, with a kind and a version."""
+"""The output of ``serialize_json``: JSON that describes the source of an object, with a kind and a version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ VERSION: Final = "stackmask-1"
 
 
 def get_serialization_version() -> str:
-    """Return the version of what ``serialize_json`` writes. It is not XGrammar's: neither reads the other's."""
+    """Return the version of the output of ``serialize_json``. It is not XGrammar's: the formats are
+    incompatible.
+    """
     return VERSION
 
 
@@ -27,7 +29,9 @@ def write_record(kind: str, value: Any) -> str:
 
 
 def read_record(text: str, kind: str) -> Any:
-    """Return what ``write_record`` was given. Raises: InvalidJSONError, DeserializeFormatError, DeserializeVersionError."""
+    """Return the argument of ``write_record``. Raises: InvalidJSONError, DeserializeFormatError,
+    DeserializeVersionError.
+    """
     try:
         found = json.loads(text)
     except (ValueError, TypeError, RecursionError) as error:
@@ -49,19 +53,19 @@ _depth = 10_000
 
 
 def get_max_recursion_depth() -> int:
-    """Return the number that was set last."""
+    """Return the number set last."""
     return _depth
 
 
 def set_max_recursion_depth(max_recursion_depth: int) -> None:
-    """Keep a number. Limits of this engine are those of ``stackmask.Limits``."""
+    """Store a number. The limits of this engine are those of ``stackmask.Limits``."""
     global _depth
     _depth = int(max_recursion_depth)
 
 
 @contextmanager
 def max_recursion_depth(temp_depth: int) -> Iterator[None]:
-    """Keep a number for a while."""
+    """Store a number for the duration of a block."""
     before = get_max_recursion_depth()
     set_max_recursion_depth(temp_depth)
     try:

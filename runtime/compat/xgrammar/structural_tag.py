@@ -1,4 +1,4 @@
-"""The formats of structural tags as pydantic models. ``docs/composition.md`` says what each means."""
+"""The formats of structural tags as pydantic models. ``docs/composition.md`` documents each."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TokenFormat(BaseModel):
 
 
 class ExcludeTokenFormat(BaseModel):
-    """Any token but these."""
+    """Any token except these."""
 
     type: Literal["exclude_token"] = "exclude_token"
     """What tells this format from the others."""
@@ -91,7 +91,7 @@ class ExcludeTokenFormat(BaseModel):
 
 
 class AnyTokensFormat(BaseModel):
-    """Any number of tokens but these."""
+    """Any number of tokens except these."""
 
     type: Literal["any_tokens"] = "any_tokens"
     """What tells this format from the others."""
@@ -114,7 +114,7 @@ class GrammarFormat(BaseModel):
 
 
 class RegexFormat(BaseModel):
-    """A pattern that the whole text matches."""
+    """A pattern for the whole text."""
 
     type: Literal["regex"] = "regex"
     """What tells this format from the others."""
@@ -209,7 +209,7 @@ class TagFormat(BaseModel):
 
 
 class TriggeredTagsFormat(BaseModel):
-    """Free text in which a trigger must go on as a tag."""
+    """Free text in which each trigger must begin a tag."""
 
     type: Literal["triggered_tags"] = "triggered_tags"
     """What tells this format from the others."""
@@ -330,7 +330,7 @@ Format = Annotated[
 
 
 class StructuralTagItem(BaseModel):
-    """A tag in the older shape."""
+    """A tag in the older format."""
 
     begin: str
     """The marker before the JSON."""
@@ -353,7 +353,7 @@ class StructuralTag(BaseModel):
 
     @staticmethod
     def from_legacy_structural_tag(tags: list[StructuralTagItem], triggers: list[str]) -> StructuralTag:
-        """Return the tag of the older shape."""
+        """Return the tag for the older format."""
         made = [
             TagFormat(begin=tag.begin, content=JSONSchemaFormat(json_schema=_plain(tag.schema_)), end=tag.end)
             for tag in tags

@@ -1,4 +1,4 @@
-"""The functions of ``xgrammar.testing`` that speak of texts and masks; those on rules and automata have no counterpart."""
+"""The functions of ``xgrammar.testing`` on texts and masks; those on rules and automata have no counterpart."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ BYTES: Final = [bytes([byte]) for byte in range(256)]
 def _get_matcher_from_grammar_and_tokenizer_info(
     grammar: Grammar | str, tokenizer_info: TokenizerInfo | None = None, **kwargs: Any
 ) -> GrammarMatcher:
-    """Return a matcher of a grammar, or of EBNF text; ``kwargs`` go to ``GrammarMatcher``. Without a vocabulary it has the bytes."""
+    """Return a matcher of a grammar, or of EBNF text; ``kwargs`` go to ``GrammarMatcher``. The default
+    vocabulary is the bytes.
+    """
     info = TokenizerInfo(BYTES) if tokenizer_info is None else tokenizer_info
     compiler = GrammarCompiler(info, cache_enabled=False)
     return GrammarMatcher(compiler.compile_grammar(grammar), **kwargs)
 
 
 def _get_matcher_from_grammar(grammar: Grammar | str, **kwargs: Any) -> GrammarMatcher:
-    """Return a matcher for texts: it is terminated where the grammar may end."""
+    """Return a matcher for texts: it is terminated if the grammar may end."""
     return _get_matcher_from_grammar_and_tokenizer_info(grammar, terminate_without_stop_token=True, **kwargs)
 
 
@@ -41,7 +43,7 @@ def _is_grammar_accept_string(
     print_time: bool = False,
     require_termination: bool = True,
 ) -> bool:
-    """Return whether a grammar takes a whole text, or without ``require_termination`` the beginning of one."""
+    """Return whether a grammar accepts a whole text, or without ``require_termination`` a prefix."""
     matcher = _get_matcher_from_grammar(grammar)
     start = time.monotonic_ns()
     accepted = matcher.accept_string(input_str, debug_print=debug_print)
@@ -55,7 +57,7 @@ def bitmask_to_bool_mask(bit_mask: torch.Tensor, vocab_size: int | None = None) 
     """Return a bitmask as a tensor of bools, True for allowed tokens.
 
     Shapes: (batch, ceil(vocab_size / 32)) int32 on the CPU to (batch, vocab_size).
-    Raises: ValueError for another device or type, or a mask of fewer tokens.
+    Raises: ValueError for another device or type, or a mask with fewer tokens.
     """
     with require("hf"):
         import torch
@@ -88,7 +90,9 @@ def _get_masked_tokens_from_bitmask(bitmask: torch.Tensor, vocab_size: int, inde
 
 
 def _is_single_token_bitmask(bitmask: torch.Tensor, vocab_size: int, index: int = 0) -> tuple[bool, int]:
-    """Return whether a row allows one token only, and its id, else -1. Raises: ValueError, as ``bitmask_to_bool_mask``."""
+    """Return whether a row allows only one token, and its id, else -1. Raises: ValueError, as
+    ``bitmask_to_bool_mask``.
+    """
     allowed = bitmask_to_bool_mask(bitmask, vocab_size)[index].nonzero().flatten().tolist()
     return (True, allowed[0]) if len(allowed) == 1 else (False, -1)
 
@@ -101,7 +105,7 @@ def _traverse_draft_tree(
     allocate_token_bitmask: torch.Tensor,
     time_threshold: float = -1.0,
 ) -> bool:
-    """Call ``matcher.traverse_draft_tree``; this is the older way to ask."""
+    """Call ``matcher.traverse_draft_tree``; this is the older interface."""
     return matcher.traverse_draft_tree(
         retrieve_next_token,
         retrieve_next_sibling,

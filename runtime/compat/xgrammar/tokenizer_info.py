@@ -1,4 +1,4 @@
-"""``TokenizerInfo``: a vocabulary, made as XGrammar makes one."""
+"""``TokenizerInfo``: a vocabulary, created as in XGrammar."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STOP_TOKENS: Final = frozenset(
 
 
 class VocabType(Enum):
-    """How the tokens of a vocabulary are written."""
+    """The encoding of the tokens of a vocabulary."""
 
     RAW = 0
     """As they are."""
@@ -45,9 +45,9 @@ class VocabType(Enum):
 class TokenizerInfo:
     """The vocabulary of a model, for ``GrammarCompiler``.
 
-    ``encoded_vocab``: the tokens by id, written as ``vocab_type`` says; an empty one is special. ``vocab_size``: the
-    width of the logits. ``stop_token_ids``: by default those of common names. ``add_prefix_space``: what the property
-    says; every token means its bytes.
+    ``encoded_vocab``: the tokens by id, encoded as ``vocab_type``; an empty one is special. ``vocab_size``:
+    the width of the logits. ``stop_token_ids``: by default those with common names. ``add_prefix_space``: the
+    value of the property; every token is exactly its bytes.
     Raises: XGrammarError (a RuntimeError) if ``vocab_size`` is smaller than the vocabulary or an id is out of range.
     """
 
@@ -103,7 +103,7 @@ class TokenizerInfo:
 
     @property
     def vocab_type(self) -> VocabType:
-        """How the tokens were written."""
+        """The encoding of the tokens."""
         return self._vocab_type
 
     @property
@@ -113,7 +113,7 @@ class TokenizerInfo:
 
     @property
     def add_prefix_space(self) -> bool:
-        """Whether the tokenizer writes a space before a text."""
+        """Whether the tokenizer adds a space before a text."""
         return self._add_prefix_space
 
     @property
@@ -133,14 +133,14 @@ class TokenizerInfo:
 
     @property
     def special_token_ids(self) -> list[int]:
-        """The ids that are never text, padding of the logits included, without those that end one."""
+        """The ids that are never text, including padding of the logits, without the stop tokens."""
         vocabulary = self.vocabulary
         padding = range(len(vocabulary.token_bytes), vocabulary.size)
         empty = (i for i, token in enumerate(self._decoded) if not token)
         return sorted({*vocabulary.special_ids, *empty, *padding} - set(vocabulary.stop_ids))
 
     def dump_metadata(self) -> str:
-        """Return all but the tokens as JSON, for ``from_vocab_and_metadata``."""
+        """Return everything except the tokens as JSON, for ``from_vocab_and_metadata``."""
         return json.dumps(
             {
                 "vocab_type": self._vocab_type.value,
@@ -152,7 +152,7 @@ class TokenizerInfo:
 
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
-        """Make what ``dump_metadata`` was called on, from the same tokens. Raises: DeserializeFormatError."""
+        """Recreate the object of ``dump_metadata`` from the same tokens. Raises: DeserializeFormatError."""
         try:
             found = json.loads(metadata)
             return TokenizerInfo(
@@ -186,7 +186,9 @@ class TokenizerInfo:
 
     @staticmethod
     def deserialize_json(json_string: str) -> TokenizerInfo:
-        """Read what ``serialize_json`` wrote. Raises: InvalidJSONError, DeserializeFormatError, DeserializeVersionError."""
+        """Read the output of ``serialize_json``. Raises: InvalidJSONError, DeserializeFormatError,
+        DeserializeVersionError.
+        """
         value = read_record(json_string, "TokenizerInfo")
         try:
             metadata = json.loads(value["metadata"])
@@ -214,7 +216,7 @@ def _ids(given: Sequence[int] | int) -> list[int]:
 
 
 def _decoded(tokens: Sequence[bytes] | Sequence[str], vocab_type: VocabType) -> list[bytes]:
-    """Return the bytes that tokens stand for; other tokens stand for themselves."""
+    """Return the bytes of encoded tokens; other tokens are returned unchanged."""
     written: list[str | None] = []
     raw: dict[int, bytes] = {}
     for token in tokens:
@@ -237,7 +239,7 @@ _DECODINGS: Final = {
 
 
 def _type_of(tokenizer: Any) -> VocabType:
-    """Return how the tokens of a tokenizer are written; bytes are read from its decoder, so this is for information."""
+    """Return the encoding of a tokenizer's tokens, for information only: bytes are read from its decoder."""
     names = tokenizer.get_vocab() if hasattr(tokenizer, "get_vocab") else {}
     if "<0x0A>" in names:
         return VocabType.BYTE_FALLBACK
