@@ -250,7 +250,7 @@ def prompt_for(source: Any) -> str:
         return f"Answer with one of these strings, without the quotes, and nothing else: {json.dumps(strings, ensure_ascii=False)[1:-1]}\n"
     if reader != "from_json_schema":
         raise OutputError(
-            f"{source!r:.60} is no type, JSON Schema or list of strings: describe what other grammars allow in your own words"
+            f"{source!r:.60} is not a type, JSON Schema or list of strings: describe what other grammars allow in your own words"
         )
     schema = load_schema(source)
     # numbers that floats cannot hold stay as they are written
@@ -317,7 +317,7 @@ def _reader_of_file(path: Path) -> Reader:
     if reader is None:
         known = ", ".join(SUFFIXES)
         raise OutputError(
-            f"what {path} holds cannot be told from its name: the suffixes are {known}; else read the file, and use a "
+            f"what {path} holds cannot be determined from its name: the suffixes are {known}; else read the file, and use a "
             "from_… method of Grammar"
         )
     return reader

@@ -66,5 +66,5 @@ def _empty_language(rules: ir.RuleSet) -> Diagnostic:
         "the grammar has no text at all",
         rules.rules[rules.start].span,
         "follow restrictions (`!>>`) forbid every continuation",
-        "check what may stand behind each `!>>`",
+        "check what may follow each `!>>`",
     )

@@ -216,7 +216,7 @@ class Drawer:
 
     def _dynamic(self, resolver: object) -> Any:
         if resolver == "top":
-            return self._box("what was remembered last")
+            return self._box("the last captured text")
         written = getattr(resolver, "written", None)
         if isinstance(written, bytes):
             return self._leaf(Literal(written))

@@ -61,7 +61,7 @@ def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
         raise ArgumentError(f"`grammars` is a dict of Grammars by name, not {type(grammars).__name__}")
     for name, part in grammars.items():
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise ArgumentError(f"`grammars`: {name!r:.60} is no name of a rule")
+            raise ArgumentError(f"`grammars`: {name!r:.60} is not the name of a rule")
         if not isinstance(part, kind):
             raise ArgumentError(f"`grammars`: `{name}` is a Grammar, not {type(part).__name__}")
     return dict(grammars)
@@ -176,7 +176,7 @@ def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
     message = f"in `%json`: {error}"
     path = path_of(error.where, error.keyword)
     if path is None:
-        return Diagnostic("G020", message, part.span, "the schema behind this")
+        return Diagnostic("G020", message, part.span, "the schema for this")
     start, end = place_of(part.text, path)
     span = Span(part.start + start, part.start + end, part.span.source)
     return Diagnostic("G020", message, span, "here")

@@ -436,7 +436,7 @@ class Builder(TreeMaker):
     def _report_mixed(self, element: Group) -> None:
         span = element.span
         written = self.text[span.start : span.end]
-        help = "put the operands into parentheses, and what belongs together with them"
+        help = "put each operand into parentheses"
         if len(written) <= 40 and "\n" not in written:
             help = f"write `({written})`, or parentheses around all that belongs to an operand"
         self.problems.at(span, "G010", "`-` or `&` beside other elements", help, "which are its operands?")

@@ -120,7 +120,7 @@ class _Loader:
             if path is None:
                 known = bundled_names()
                 close = similar(target, known)
-                others = f"bundled are: {', '.join(known) or 'none'}; a path stands in quotes"
+                others = f"bundled are: {', '.join(known) or 'none'}; a path is written in quotes"
                 help = f"did you mean `{close}`?" if close else others
                 problems.at(wanted.span, "G013", f"no bundled grammar `{target}`", help, "not bundled")
         if path is None:

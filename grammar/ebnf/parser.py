@@ -69,7 +69,7 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
         ("a ::= b , c", "a ::= , c", "a ::= (b , c)"),
     ),
     (
-        "a look-ahead `(= …)` stands at the end of a rule",
+        "a look-ahead `(= …)` comes at the end of a rule",
         "move it after the last element of the rule, or leave it out: it changes no text",
         (
             "a ::= (b (= c))",
@@ -253,7 +253,7 @@ def report_character(text: str, start: int, problems: Collector) -> None:
         help = f"write it as a class, `[{escape[0]}]`, or in a pattern, `/{escape[0]}+/`"
     else:
         message = f"unexpected character {f'`{char}`' if char.isprintable() else f'U+{ord(char):04X}'}"
-        help = 'text to be matched stands in quotes, as in `"text"`'
+        help = 'text to be matched is written in quotes, as in `"text"`'
     problems.add(code, message, start, end, label=label, help=help)
 
 

@@ -115,7 +115,7 @@ def schema_rules(
         name, option = next(
             pair for pair in zip(NAMES, given, strict=True) if not isinstance(pair[1], str | None)
         )
-        raise SchemaError("", name, f"{option!r:.60} is no string") from None
+        raise SchemaError("", name, f"{option!r:.60} is not a string") from None
     spelling, numbers, formats = chosen.spelling, chosen.numbers, chosen.formats
     if resources is not None and not isinstance(resources, Mapping):
         raise SchemaError("", "resources", f"a dict of schemas by URI, not {type(resources).__name__}")
@@ -201,14 +201,14 @@ def _checked_options(
     one.
     """
     if draft is not None and draft not in BY_NAME:
-        raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
+        raise SchemaError("", "draft", f"{draft!r} is not one of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
-        raise SchemaError("", "profile", f"{profile!r:.60} is none of {', '.join(PROFILES)}")
+        raise SchemaError("", "profile", f"{profile!r:.60} is not one of {', '.join(PROFILES)}")
     if dialect is not None:
         from stackmask.grammar.json_schema.document.dialects import DIALECTS
 
         if dialect not in DIALECTS:
-            raise SchemaError("", "dialect", f"{dialect!r:.60} is none of {', '.join(DIALECTS)}")
+            raise SchemaError("", "dialect", f"{dialect!r:.60} is not one of {', '.join(DIALECTS)}")
         if draft is not None:
             raise SchemaError("", "draft", f"the dialect {dialect} is of a draft already; leave `draft` out")
     if extra_keys == "none" and not of_type:
@@ -227,7 +227,7 @@ def _checked_options(
     words = (chosen.formats, property_order, on_unsupported, *chosen[2:5])
     for (name, known), option in zip(OPTIONS, words, strict=True):
         if option not in known:
-            raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
+            raise SchemaError("", name, f"{option!r} is not one of {', '.join(known)}")
     meant = None if draft is None else BY_NAME[draft]  # mutant: own-draft
     return chosen._replace(relax=on_unsupported == "relax", draft=meant)
 
@@ -272,7 +272,7 @@ def _written(algebra: Algebra, style: Style, write: Callable[[Lowering], RuleSet
         return write(lowering)
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
-        raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None
+        raise UnsupportedSchemaError(root, "", f"a lone surrogate is not a character: {text:.80}") from None
     except UnsupportedNumber as error:
         raise UnsupportedSchemaError(root, "multipleOf", str(error)) from None
     except TextsTooLarge as error:
@@ -416,7 +416,7 @@ def argument_rules(
     from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
 
     if style not in ARGUMENT_STYLES:
-        raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
+        raise SchemaError("", "style", f"{style!r:.60} is not one of json, {', '.join(ARGUMENT_STYLES)}")
 
     writers = []
 
@@ -466,5 +466,5 @@ def python_rules(source: Any) -> tuple[RuleSet, bool, Report]:
 def schema_of_kind(kind: Any) -> Any:
     """Return the schema of any JSON of a kind. Raises: SchemaError for an unknown kind."""
     if kind not in ("value", "object", "array"):
-        raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")
+        raise SchemaError("", "kind", f"{kind!r:.60} is not one of value, object, array")
     return True if kind == "value" else {"type": kind}

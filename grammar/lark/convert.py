@@ -86,7 +86,7 @@ def _refuse(made: LoadedLark) -> None:
     if root.module.skips and root.module.options.get("allow_initial_skip") is False:
         span = root.module.skips[0].span
         root.problems.at(
-            span, "G018", "in EBNF what is skipped may stand first, too", "keep this grammar as Lark"
+            span, "G018", "in EBNF skipped text may also come first", "keep this grammar as Lark"
         )
     sources.stop_on_problems(None)
 

@@ -121,7 +121,7 @@ class LarkRules:
             self.loader.sources.problems[place.source].at(place, "G018", *problem.args)
             return start
         for bracket in writer.open:
-            reason = "newlines within these brackets are refused: the closing one stands in another sequence"
+            reason = "newlines within these brackets are refused: the closing one is in another sequence"
             span = bracket.span if isinstance(bracket, RuleRef) else None
             self.notes.add("narrowed", span or place, writer.text(bracket).decode(), reason)
         reason = "the lines of a block begin with the same blanks and tabs and end with a line break, and no blanks end the text"
@@ -230,11 +230,11 @@ class LarkRules:
         if self.layout is not None and entry.name in self.layout:
             return
         if self.relax:
-            reason = "code that runs with Lark's lexer makes it; here nothing stands there"
+            reason = "Lark's lexer generates it by custom code; here it is empty"
             self.notes.add("relaxed", entry.span, f"%declare {entry.name}", reason)
             return
         message = f"`{entry.name}` is declared, not defined: code beside Lark's lexer makes it, which cannot be enforced"
-        help = f'define it, `%override {entry.name}: …`, or pass on_unsupported="relax" to have nothing stand there'
+        help = f'define it, `%override {entry.name}: …`, or pass on_unsupported="relax" to make it empty'
         problems = self.loader.sources.problems[entry.span.source]
         problems.at(entry.span, "G018", message, help, "the start rule leads to it")
 
@@ -314,7 +314,7 @@ class LarkRules:
         if isinstance(node, tree.Group | tree.Prefix | tree.Repetition):
             inner = next((name for name in names_in(node) if name.name in scope.bound), None)
             if inner is not None:
-                message = f"the parameter `{inner.name}` cannot stand under `&` or `~`"
+                message = f"the parameter `{inner.name}` is not allowed under `&` or `~`"
                 file.problems.at(inner.span, "G018", message, "write it as a terminal")
                 return EPSILON
         made = self.terminals.finish(self.piece(node, file), node.span, file)
@@ -331,7 +331,7 @@ class LarkRules:
         entry = self.entries.get(full)
         if entry is None or len(entry.parameters) != len(arguments):
             if bound is not None:
-                problem = f"`{name}` stands for what is no template of {len(arguments)} arguments here"
+                problem = f"`{name}` stands for what is not a template of {len(arguments)} arguments here"
                 scope.file.problems.at(node.span, "G018", problem)
             return EPSILON
         values = tuple(self.bind(argument, scope) for argument in arguments)
@@ -461,7 +461,7 @@ def load_lark(
     made, begin, first = reader.read(loader, start)
     reader.add_nested(loader, made, begin)
     parts = {name: part for file in reader.files for name, part in file.module.parts.items()}
-    if flavor == "xgrammar":  # to which 1.0 is no integer
+    if flavor == "xgrammar":  # to which 1.0 is not an integer
         parts = {name: part._replace(numbers="plain") for name, part in parts.items()}
     texts = loader.sources.texts
     parts.update((f"%grammar.{one}", Part("grammar", one, loader.entries[first].span)) for one in given)

@@ -80,7 +80,7 @@ class Indentation:
         self.rules, self.atoms, self.skip, self.newline = rules, atoms, skip, newline
         self.indent, self.dedent = names
         self.unmatched = Unmatched(
-            f"`{names[0]}` and `{names[1]}` stand in one sequence, with what is between them",
+            f"`{names[0]}` and `{names[1]}` are in one sequence, with the items between them",
             f"for example `{newline} {names[0]} stmt+ {names[1]}`",
         )
         self.ends: Mapping[str, tuple[int, int]] = {}
@@ -269,7 +269,7 @@ class Indentation:
             if not depth:
                 return at
             if depth > MAX_COPIES:
-                message = f"more than {MAX_COPIES} blocks in each other stand in one sequence"
+                message = f"more than {MAX_COPIES} nested blocks in one sequence"
                 raise Unmatched(message, "give the inner ones a rule of their own")
         raise self.unmatched
 

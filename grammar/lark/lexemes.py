@@ -41,7 +41,7 @@ from stackmask.grammar.source.work import spend
 SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 MAX_VARIANTS: Final = 10_000  # of rules, for the lazy ones that may begin where they do
 _WHOLE: Final = "%whole"
-_TOO_MUCH: Final = "a lazy rule takes its text also where it could not begin, after what stands before"
+_TOO_MUCH: Final = "a lazy rule takes its text even where it could not begin, after the preceding text"
 _TOO_LITTLE: Final = "a lazy rule takes no text from it, nor from what follows it, where it may be empty"
 _ALIKE: Final = (
     "a lazy rule takes no text from alternatives that begin like its own: write the beginning once"

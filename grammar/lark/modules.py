@@ -366,7 +366,7 @@ class Loader:
         other = name.lower() if kind == "terminal" else name.upper()
         library = next((path for path in LIBRARY if name in _parsed_library(path, 0).known), None)
         if _CLASS.fullmatch(name):
-            help = f"a class of characters stands in a regex: `/[{name}]/`"
+            help = f"a character class is written in a regex: `/[{name}]/`"
         elif file.text[max(span.start - 1, 0) : span.start] == "/":
             help = "the flags of a regex are i, m, s, u and x"
         elif library is not None:
@@ -399,7 +399,7 @@ def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
     wanted = len(entry.parameters)
     if given == wanted or (not given and wanted):  # as an argument itself, which is looked at when it is used
         return
-    message = f"`{part.name}` is no template"
+    message = f"`{part.name}` is not a template"
     help = "leave the braces out"
     if wanted:
         message = f"`{part.name}` takes {wanted} arguments, not {given}"

@@ -68,7 +68,7 @@ _JSON_ESCAPE: Final = re.compile(_ESCAPE.pattern.replace("(?:([ntrf", f"(?:{_PAI
 _PLAIN: Final = {"b": "\b", "/": "/", "n": "\n", "t": "\t", "r": "\r", "f": "\f", "\\": "\\", '"': '"'}
 DIRECTIVES: Final = ("%ignore", "%import", "%declare", "%override", "%extend")
 _DIRECTIVE_CURES: Final = {
-    "%skip": "`%ignore X` is what may stand between terminals",
+    "%skip": "`%ignore X` allows X between terminals",
     "%token": "a terminal is `NAME: …`",
     "%start": "the start rule is `start`, or named: Grammar.from_lark(text, start=…)",
 }
@@ -81,10 +81,10 @@ IGNORED_ATTRIBUTES: Final = {
 }
 ANY_TOKEN: Final = TokenTerminal((), (), True)
 _LABEL: Final = re.compile(r"[\w-]+")
-# what is no token, and what is no item, by the character or sign
+# what is not a token, and what is no item, by the character or sign
 _CHARACTER_CURES: Final = {
     ";": "a rule ends at the end of its line; leave it out",
-    "^": 'a class of characters stands in a regex: `/[^"]/`',
+    "^": 'a character class is written in a regex: `/[^"]/`',
     "$": "leave it out: a terminal is matched as a whole",
     "=": "a rule is `name: …`",
     "%": "a directive is `%ignore`, `%import`, `%declare`, `%override` or `%extend`",
@@ -199,7 +199,7 @@ def _report(text: str, at: int, problems: Collector) -> int:
         is_closed = found[1] == "'"
         help = f'write `"{found[0][1:-1]}"`' if is_closed and len(found[0]) <= 60 else 'write `"…"`'
         end = found.end() if is_closed else at + 1
-        problems.add("G001", "strings stand in double quotes in Lark", at, end, help=help)
+        problems.add("G001", "strings are written in double quotes in Lark", at, end, help=help)
         return found.end()
     help = _CHARACTER_CURES.get(character, "")
     problems.add("G001", f"unexpected `{character}`", at, at + 1, label="here", help=help)
@@ -239,7 +239,7 @@ def _read_string(
                 return chr(value)
             letter = written[match.start() + 1]
             needed = f"`\\{letter}` needs {digits} hexadecimal digits"
-            problem = needed if value < 0 else "this is no character"
+            problem = needed if value < 0 else "this is not a character"
             problems.add("G006", problem, place, start + match.end(), help=r"write `\\` for a backslash")
             return "\N{REPLACEMENT CHARACTER}"
         plain.append(place)
@@ -499,7 +499,9 @@ class _LarkParser(TreeMaker):
         if token.kind == "|":
             raise self.fail("`|` continues no rule", token, help="a rule begins with `name:`")
         if token.kind != "name":
-            help = "a rule ends at the end of its line: go on with `|`, within parentheses, or after a `\\`"
+            help = (
+                "a rule ends at the end of its line: continue with `|`, within parentheses, or after a `\\`"
+            )
             message = f"expected a rule or a directive, found {_shown(token)}"
             raise self.fail(message, token, label="here", help=help)
         name = self.name()
@@ -548,7 +550,7 @@ class _LarkParser(TreeMaker):
             help = f"`{written.lower()}` is a rule, `{written.upper()}` a terminal"
             self.problems.at(name.span, "G001", message, help, "neither a rule nor a terminal")
         elif modifiers and is_terminal_name(written):
-            message = f"`{modifiers}` stands before rules, not terminals"
+            message = f"`{modifiers}` is for rules, not terminals"
             self.problems.at(self.place(begin), "G001", message, "leave it out")
 
     def attributes(self, name: Name) -> dict[str, tree.Attribute]:
@@ -765,7 +767,7 @@ class _LarkParser(TreeMaker):
         if kind == "substring_chunks" and isinstance(found, list) and all(isinstance(c, str) for c in found):
             return tuple(found)
         if value is not None:  # else it was no JSON, which is reported
-            help = 'for example `%regex {"substring_words": "some text"}`; a regular expression stands in slashes'
+            help = 'for example `%regex {"substring_words": "some text"}`; a regular expression is written in slashes'
             self.problems.at(span, "G020", f"`%regex` takes an object with one of {', '.join(_CHUNKS)}", help)
         return ()
 
@@ -845,7 +847,7 @@ class _LarkParser(TreeMaker):
         self.check_counts(directive)
         if self.token.kind not in ("line", "|", ")", "]", "->"):
             raise self.fail(
-                "`%if` stands at the end of an alternative", directive, help="put all parts before it"
+                "`%if` comes at the end of an alternative", directive, help="put all parts before it"
             )
         item = self.sequence(frame.items, directive.start)
         span = self.span(item.span.start, self.tokens[self.at - 1].end)
@@ -968,7 +970,7 @@ class _LarkParser(TreeMaker):
             message = f"the alias `{token.text}` is written small"
             self.problems.at(self.place(token), "G001", message, f"write `{token.text.lower()}`")
         if self.token.kind not in ("line", "|", ")", "]"):
-            problem = "an alias stands at the end of an alternative"
+            problem = "an alias comes at the end of an alternative"
             raise self.fail(problem, token, help="put all parts before it")
         frame.is_atom = False
 
@@ -977,7 +979,7 @@ class _LarkParser(TreeMaker):
     def end_alternative(self, frame: OpenGroup, end: int) -> None:
         if frame.negations:
             last = self.tokens[self.at - 1]
-            raise self.fail("nothing stands behind `~`", last, help="a complement is `~X`")
+            raise self.fail("nothing follows `~`", last, help="a complement is `~X`")
         node = self.sequence(frame.items, end)
         if frame.operands:
             operands = (*frame.operands, node)

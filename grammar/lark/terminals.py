@@ -173,7 +173,7 @@ class Terminals:
         kinds = {syntax.CountedUse: "a rule with a number", syntax.Guarded: "`%if`"}
         what = node.what if isinstance(node, syntax.Terminal) else kinds.get(type(node), "a template")
         help = "a terminal is text; write a rule, whose name is small"
-        file.problems.at(node.span, "G018", f"{what} cannot stand in a terminal", help)
+        file.problems.at(node.span, "G018", f"{what} is not allowed in a terminal", help)
         return NOTHING
 
     def text(self, value: str, flags: str) -> TerminalPart:
@@ -236,7 +236,7 @@ class Terminals:
             return NOTHING  # which is reported where names are looked at
         if not entry.is_terminal:
             help = f"write the rule as a terminal, `{node.name.upper()}`, or this one as a rule"
-            file.problems.at(node.span, "G018", f"the rule `{node.name}` cannot stand in a terminal", help)
+            file.problems.at(node.span, "G018", f"the rule `{node.name}` is not allowed in a terminal", help)
             return NOTHING
         found = self.pieces.get(full)
         if not entry.bodies:
@@ -317,7 +317,7 @@ class Terminals:
     def _automaton(self, piece: TerminalPart, span: Span, file: File, what: str) -> Expr:
         before = looks_before(piece.tree) if piece.asserted and piece.size <= MAX_PARTS else None
         if before is not None:
-            problem = f"{before.what} asks for what stands before the terminal"
+            problem = f"{before.what} depends on the text before the terminal"
             help = "leave it out: a terminal is matched as a whole, where it begins"
             return self._refuse(file, span, problem, help)
         nodes = enumerate(tree.walk_nodes(piece.tree)) if piece.size <= MAX_PARTS else ()
@@ -336,7 +336,7 @@ class Terminals:
             )
             self.notes.add("narrowed", span, what, reason)
         if not found.parts:
-            problem = "the terminal matches nothing by itself: it asks for what follows"
+            problem = "the terminal matches nothing by itself: it depends on the following text"
             return self._refuse(file, span, problem, "leave the look-ahead out")
         options: list[Expr] = []
         for expr, forbidden in found.parts:

@@ -228,7 +228,7 @@ def _irregular_operands(
         return (e for e in walk(expr) if type(e) in _FORBIDDEN)
 
     problems = [
-        Diagnostic("G108", f"{_FORBIDDEN[type(e)]} cannot stand under `&`, `-` or `!`", e.span or item.span)
+        Diagnostic("G108", f"{_FORBIDDEN[type(e)]} is not allowed under `&`, `-` or `!`", e.span or item.span)
         for item in operands
         for e in forbidden(item)
     ]
@@ -241,7 +241,7 @@ def _irregular_operands(
             what = _FORBIDDEN[type(offending[name])]
             problems.append(
                 Diagnostic(
-                    "G108", f"{what} cannot stand under `&`, `-` or `!`", ref.span, f"rule `{name}` has one"
+                    "G108", f"{what} is not allowed under `&`, `-` or `!`", ref.span, f"rule `{name}` has one"
                 )
             )
     return problems

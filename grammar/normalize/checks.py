@@ -132,7 +132,7 @@ def check_keys(ruleset: RuleSet) -> None:
         for test, follows in _tests_in(rule.body, ends):
             placed.add(id(test))
             if not follows:
-                problems.append(_problem("what follows it in its sequence can be empty", test.span))
+                problems.append(_problem("the rest of its sequence can be empty", test.span))
     problems += [
         _problem("it is not an item of a sequence", expr.span) for expr in tests if id(expr) not in placed
     ]

@@ -154,7 +154,7 @@ LARK: Final = "a grammar of Lark"
 _COLON = rf"[?!]?{_NAME}(?:\.\d+)?(?:\{{[^}}\n]*\}})?[ \t]*:(?![:=])"
 _ANTLR: Final = "a grammar of ANTLR"
 _ANTLR_CURE: Final = "write `name ::= …` for `name : … ;`, `%skip X` for `-> skip`, `[^x]` for `~[x]`"
-_PEG_CURE: Final = "write `::=` for `<-` and `|` for `/`; the order of alternatives means nothing here"
+_PEG_CURE: Final = "write `::=` for `<-` and `|` for `/`; the order of alternatives is irrelevant here"
 _ISO_CURE: Final = "write `name ::= …` for `name = … ;`, blanks for `,`, `(x)*` for `{x}`, `(x)?` for `[x]`"
 _ABNF_CURE: Final = (
     "write `name ::= …` for `name = …`, `|` for `/`, `x{2}` for `2x`, `x*` for `*x`, `(x)?` for `[x]`, `[0-9]` for "
@@ -226,7 +226,7 @@ def _no_grammar(text: str) -> tuple[str, str] | None:
                 )
             return "JSON", "a JSON Schema is read by Grammar.from_json_schema, and as a dict by Grammar.of"
     if text.startswith("# start: ") and _DUMP.search(text):
-        cure = "is for reading and comparing: keep what the grammar was made of, such as its schema"
+        cure = "is for reading and comparing: keep the source of the grammar, such as its schema"
         return "the dump of a grammar", f"Grammar.dump() {cure}"
     if text in bundled_names():
         return "the name of a bundled grammar", f'Grammar.bundled("{text}") reads it'

@@ -109,7 +109,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
     sign, width = next((s, w) for s, w in (("x", 2), ("u", 4), ("U", 8)) if len(digits) <= w)
     escape = f"\\{sign}{digits:0>{width}}"
     help = f'write `"{escape}"`, in a class `{escape}`'
-    return _warning("G208", f"`{written}` is no character", span, label, help)
+    return _warning("G208", f"`{written}` is not a character", span, label, help)
 
 
 def _indentation(module: Module) -> Iterator[Diagnostic]:
@@ -156,14 +156,14 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
         right = item.item
         reason = None
         if isinstance(right, tree.Repetition) and text[right.span.end - 1] == "}":
-            reason = "it stands beside a count"
+            reason = "it is next to a count"
         elif _are_apart(left, right):
             reason = "nothing that it takes away is there"
         if reason:
             operator = text.rfind("-", left.span.end, right.span.start)
             span = Span(operator, operator + 1, 0) if operator >= 0 else node.span
             help = 'write `"-"` for the character'
-            yield _warning("G202", "`-` takes away; it is no hyphen", span, reason, help)
+            yield _warning("G202", "`-` removes strings; it is not a hyphen", span, reason, help)
 
 
 def _are_apart(left: Node, right: Node) -> bool:
@@ -220,7 +220,7 @@ def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
         start = text.rfind("(", 0, start)  # which the place of a quantified group leaves out
     written = text[start : other.span.end]
     named = f"`{written}`" if len(written) <= MAX_QUOTED and "\n" not in written else "another alternative"
-    help = "remove it, or change the other one; the order of alternatives means nothing"
+    help = "remove it, or change the other one; the order of alternatives is irrelevant"
     return _warning("G203", f"the alternative is hidden by {named}", item.span, "adds nothing", help)
 
 

@@ -76,8 +76,8 @@ def regex_expr(
                 "G009",
                 f"{what} is not supported in this place",
                 Span(node.offset, node.offset + 1) if node else None,
-                "what it depends on has more states than the limits allow",
-                "move it out of the repetition, or make what is repeated smaller",
+                "the text that it depends on has more states than the limits allow",
+                "move it out of the repetition, or shorten the repeated part",
             ),
         ) from None
 

@@ -50,14 +50,14 @@ CODES: Final[dict[str, Code]] = {
     "G019": Code("another language", "The text is a grammar of another tool, or no grammar at all."),
     "G020": Code(
         "bad part",
-        "What stands behind `%json`, `%choice` or `%sql`, or in a macro, cannot be used.",
+        "The text after `%json`, `%choice` or `%sql`, or in a macro, cannot be used.",
     ),
-    "G101": Code("undefined rule", "A rule that a program put together refers to one that is not there."),
+    "G101": Code("undefined rule", "A rule built by a program refers to one that does not exist."),
     "G102": Code(
         "unproductive rule", "Every way through the rule needs a rule that never ends, so it derives nothing."
     ),
     "G103": Code("empty language", "No text at all matches the start rule."),
-    "G104": Code("start rule not defined", "A program named a start rule that is not there."),
+    "G104": Code("start rule not defined", "A program named a start rule that does not exist."),
     "G105": Code("nested too deeply", "A rule that a program put together nests more than 400 expressions."),
     "G106": Code("bad repetition", "A repetition that a program put together has bounds that nothing meets."),
     "G107": Code(
@@ -77,8 +77,8 @@ CODES: Final[dict[str, Code]] = {
         "A left-recursive call inside `@push(…)` or `@scope(…)` has no order to act in.",
     ),
     "G113": Code(
-        "left recursion behind a restriction",
-        "A left-recursive call directly behind `!>>` cannot be rewritten exactly.",
+        "left recursion after a restriction",
+        "A left-recursive call directly after `!>>` cannot be rewritten exactly.",
     ),
     "G114": Code(
         "too much left recursion",
@@ -99,11 +99,11 @@ CODES: Final[dict[str, Code]] = {
     ),
     "G120": Code(
         "semantic states that clash",
-        "Two grammars put together both keep track of what was written, and begin with different states.",
+        "Two combined grammars both have a semantic state, and their initial states differ.",
     ),
     "G201": Code("unused rule", "The start rule does not lead to this rule."),
     "G202": Code(
-        "`-` for a hyphen", "`-` takes away. It stands beside a count, or nothing is there to take away."
+        "`-` for a hyphen", "`-` removes strings. It is next to a count, or there is nothing to remove."
     ),
     "G203": Code("hidden alternative", "Another alternative has all texts of this one."),
     "G204": Code(

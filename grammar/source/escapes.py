@@ -237,7 +237,7 @@ def read_class(text: str, start: int, end: int, problems: Collector, *, ignore_c
                         first,
                         last,
                         label=f"U+{low:04X} is after U+{high:04X}",
-                        help="`#x…` is no character here: write `\\x41`, `\\u1234`"
+                        help="`#x…` is not a character here: write `\\x41`, `\\u1234`"
                         if "#x" in text[max(0, first - 2) : last + 2]
                         else f"did you mean `{text[items[index + 2][1] : last]}-{text[first:after]}`?",
                     )

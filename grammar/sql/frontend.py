@@ -89,7 +89,7 @@ def query_rules(
     }
     for name, value in of_schema.items() if schema is None else ():
         if value is not None:
-            raise SQLError(f"{name}: means nothing without a `schema`: a database, its DDL or its tables")
+            raise SQLError(f"{name}: has no effect without a `schema`: a database, its DDL or its tables")
     enter("reading the dialect" if schema is None else "reading the tables")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
@@ -104,7 +104,7 @@ def query_rules(
             'functions: "any" goes with no schema, whose queries call known functions; list their names'
         )
     if escape is not None and (not isinstance(escape, str) or not escape.strip()):
-        raise SQLError(f"escape: {escape!r:.60} is no text")
+        raise SQLError(f"escape: {escape!r:.60} is not text")
     return scoped_rules(
         read_catalog(read_schema(schema, dialect), dialect, tables, columns, new_names),
         _functions(dialect, functions, read_only),
@@ -117,7 +117,7 @@ def query_rules(
 
 def _dialect(dialect: str) -> str:
     if not isinstance(dialect, str) or dialect.lower() not in DIALECTS:
-        raise SQLError(f"dialect: {dialect!r:.60} is none of {', '.join(DIALECTS)}")
+        raise SQLError(f"dialect: {dialect!r:.60} is not one of {', '.join(DIALECTS)}")
     return DIALECTS[dialect.lower()]
 
 
@@ -125,7 +125,7 @@ def _check_limit(max_limit: int | None) -> None:
     if max_limit is not None and (
         isinstance(max_limit, bool) or not isinstance(max_limit, int) or not 0 <= max_limit <= MAX_ROWS
     ):
-        raise SQLError(f"max_limit: {max_limit!r:.60} is no number of rows from 0 to {MAX_ROWS:,}")
+        raise SQLError(f"max_limit: {max_limit!r:.60} is not a number of rows from 0 to {MAX_ROWS:,}")
 
 
 def _functions(dialect: str, functions: Iterable[str] | None, read_only: bool) -> Functions:

@@ -495,7 +495,7 @@ def _written(value: Any) -> str:
             todo.append((True, "}"))
             for index, (key, inner) in reversed(list(enumerate(part.items()))):
                 if not isinstance(key, str):
-                    raise TypeError(f"{key!r:.60} is no key of an object")
+                    raise TypeError(f"{key!r:.60} is not a key of an object")
                 todo += (False, inner), (True, f"{', ' if index else ''}{json.dumps(key)}: ")
         elif isinstance(part, list | tuple):
             pieces.append("[")
@@ -583,7 +583,7 @@ def _literal(text: str, at: int) -> tuple[Any, int]:
                     word.startswith(match[0]) and _may_go_on(read + _WORDS.get(word, word), "", open_brackets)
                     for word in (*_WORDS, *_KNOWN)
                 )
-                raise TurnError(at, f"`{piece:.40}` is no literal of Python", is_cut)
+                raise TurnError(at, f"`{piece:.40}` is not a Python literal", is_cut)
         elif kind == "string" and _BAD_ESCAPE.search(piece):
             raise TurnError(at, "an escape that Python does not have")
         pieces.append(piece)

@@ -180,7 +180,7 @@ class Turn:
         self.style = style_of(style)
         self.tools = read_tools(tools)
         if reasoning not in REASONING:
-            raise ToolError("/reasoning", f"{reasoning!r:.60} is none of {', '.join(REASONING)}")
+            raise ToolError("/reasoning", f"{reasoning!r:.60} is not one of {', '.join(REASONING)}")
         for name, flag in (
             ("strict", False if strict is None else strict),
             ("parallel", parallel),
@@ -191,7 +191,7 @@ class Turn:
         self.reasoning = "off" if reasoning == "auto" and not (self.style.reasons or opened) else reasoning
         self.opened = opened
         if profile not in ("exact", "model"):
-            raise ToolError("/profile", f"{profile!r:.60} is none of exact, model")
+            raise ToolError("/profile", f"{profile!r:.60} is not one of exact, model")
         self.profile = profile
         self.report = Report()
         for index, tool in enumerate(self.tools):
@@ -257,7 +257,7 @@ class Turn:
             if choice not in self.names:
                 close = similar(choice, [*self.names, "auto", "none", "required", "any"])
                 help = advice(None, self.names) if close is None else f"did you mean `{close}`?"
-                problem = f"{choice!r:.60} is none of auto, none, required, any, and no tool; {help}"
+                problem = f"{choice!r:.60} is not one of auto, none, required, any, and no tool; {help}"
                 raise ToolError("/tool_choice", problem)
             return "one", [self._named(choice, "/tool_choice")]
         if not isinstance(choice, Mapping):
@@ -273,12 +273,12 @@ class Turn:
             names = [self._named(item, f"/tool_choice/tools/{i}") for i, item in enumerate(listed)]
             mode = inner.get("mode", "auto")
             if mode not in ("auto", "required"):
-                raise ToolError("/tool_choice/mode", f"{mode!r:.60} is none of auto, required")
+                raise ToolError("/tool_choice/mode", f"{mode!r:.60} is not one of auto, required")
             return self._mode(mode, names)
         if kind in ("function", "tool"):
             return "one", [self._named(choice, "/tool_choice")]
         raise ToolError(
-            "/tool_choice/type", f"{kind!r:.60} is none of function, tool, any, auto, none, allowed_tools"
+            "/tool_choice/type", f"{kind!r:.60} is not one of function, tool, any, auto, none, allowed_tools"
         )
 
     def _mode(self, mode: str, tools: list[Tool]) -> tuple[str, list[Tool]]:

@@ -104,7 +104,7 @@ class Tool:
         grammar: Grammar | None = None,
     ) -> None:
         if not isinstance(name, str) or NAME.fullmatch(name) is None:
-            problem = f"{name!r:.60} is no name of a tool: up to 128 letters, digits and `_`, `.`, `-`, `/`"
+            problem = f"{name!r:.60} is not a tool name: up to 128 letters, digits and `_`, `.`, `-`, `/`"
             raise ToolError("/name", problem)
         if grammar is not None and not isinstance(grammar, Grammar):
             raise ToolError("/grammar", f"a Grammar, not {type(grammar).__name__}: `Grammar.of` makes one")
@@ -293,7 +293,7 @@ class Tool:
                 found = tool_rules(schema, profile, blanks)
             elif style == PYTHON:
                 if not self.name.isidentifier() or iskeyword(self.name):
-                    problem = f"`{self.name}` is no name of a function in Python, as this style needs"
+                    problem = f"`{self.name}` is not the name of a Python function, as this style needs"
                     raise ToolError("", problem)
                 rules, is_ready, report = python_rules(schema)
                 found = ready(rules, is_ready), report
@@ -404,7 +404,7 @@ def custom_tool(source: Mapping[str, Any]) -> Tool:
         form = {"type": "text"}
     if not isinstance(form, Mapping) or form.get("type") not in FORMATS:
         found = form.get("type") if isinstance(form, Mapping) else form
-        raise ToolError(f"{place}/type", f"{found!r:.60} is none of {', '.join(FORMATS)}")
+        raise ToolError(f"{place}/type", f"{found!r:.60} is not one of {', '.join(FORMATS)}")
     if form["type"] == "text":
         check_keys(form, ("type",), place, "a text format")
         tool = Tool(name, _of_input({"type": "string"}), description=description)
@@ -444,7 +444,7 @@ def _definition(form: Mapping[str, Any], place: str) -> tuple[str, str, str]:
     check_keys(inner, ("type", "syntax", "definition"), place, "a grammar format")
     syntax, definition = inner.get("syntax"), inner.get("definition")
     if syntax not in SYNTAXES:
-        raise ToolError(f"{place}/syntax", f"{syntax!r:.60} is none of {', '.join(SYNTAXES)}")
+        raise ToolError(f"{place}/syntax", f"{syntax!r:.60} is not one of {', '.join(SYNTAXES)}")
     if not isinstance(definition, str):
         raise ToolError(f"{place}/definition", f"a string is needed, not {type(definition).__name__}")
     return syntax, definition, place

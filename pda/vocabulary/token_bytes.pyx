@@ -116,7 +116,7 @@ cdef class TokenBytes:
         for i in range(*slice(first, last).indices(self.size)):
             if self.get(i) == value:
                 return i
-        raise ValueError(f"{value!r} is no token")
+        raise ValueError(f"{value!r} is not a token")
 
     def count(self, value):
         """Return how many ids have these bytes, or are not text."""

@@ -35,7 +35,7 @@ def one_of(*words: str) -> Any:
 
 app = typer.Typer(
     name="stackmask",
-    help="Constrain what a language model writes with a grammar, exactly and token by token.",
+    help="Constrain the output of a language model to a grammar, exactly, token by token.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -345,7 +345,7 @@ def trace(
         bool,
         typer.Option(
             "--likely",
-            help="Run the model, and show its likeliest tokens and how much of the probability is allowed.",
+            help="Run the model, and show its likeliest tokens and the total probability of the allowed ones.",
         ),
     ] = False,
     prompt: Annotated[str, typer.Option("--prompt", help="The prompt before the text, for --likely.")] = "",

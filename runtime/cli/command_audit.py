@@ -59,7 +59,7 @@ def run(names: Sequence[str], asked: Asked) -> int:
     summaries = summarise(audit)
     _print(audit, summaries, asked.folder)
     if not whole:
-        show(messages(), "the time is over; the same command goes on with the other cases")
+        show(messages(), "the time is over; run the same command again to continue with the other cases")
         return UNFINISHED
     return ERRORS if any(each.wrong for each in summaries) else NO_ERRORS
 

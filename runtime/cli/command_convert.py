@@ -54,7 +54,7 @@ def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool
             show(messages(), note)
     elif start is not None or relax:
         raise NamedGrammarError(
-            f"{name} is no grammar of Lark: leave out {'--start' if start else '--relax'}"
+            f"{name} is not a grammar of Lark: leave out {'--start' if start else '--relax'}"
         )
     else:
         _ = Grammar.from_ebnf(text, None, name=name, base=base).normalized

@@ -32,7 +32,7 @@ def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
         is_input = str(file) == "-"
         if not is_input and file.suffix.lower() not in GRAMMARS:
             raise OutputFileError(
-                f"{file} is no grammar: fmt takes files in EBNF and Lark, such as .ebnf and .lark"
+                f"{file} is not a grammar: fmt takes files in EBNF and Lark, such as .ebnf and .lark"
             )
         text, name = (sys.stdin.read(), "<stdin>") if is_input else (read_text(file), str(file))
         syntax = LARK if file.suffix.lower() == ".lark" or is_lark(text) else EBNF

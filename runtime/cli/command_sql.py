@@ -228,7 +228,7 @@ def only_reads(query: str, dialect: str) -> bool:
     verdict = judge(compile_for_text(grammar), data)
     if not verdict.accepted:
         _, _, place = explain(verdict, data, "<query>").partition("\n")
-        show_error(f"error: refused, and not run: this is no query that only reads\n{place}")
+        show_error(f"error: refused, and not run: this is not a query that only reads\n{place}")
     return verdict.accepted
 
 

@@ -136,7 +136,7 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
         raise NamedGrammarError(f"{name} is nested too deeply") from None
     except ValueError as error:
         cure = "; JSON has double quotes" if "'" in text and '"' not in text else ""
-        raise NamedGrammarError(f"{name} is no JSON: {error}{cure}") from None
+        raise NamedGrammarError(f"{name} is not JSON: {error}{cure}") from None
     if isinstance(schema, dict):  # a structural tag, too
         return Grammar.of(schema, profile=reading.profile)
     return Grammar.from_json_schema(schema, profile=reading.profile)

@@ -383,7 +383,7 @@ def play_page(state: dict[str, Any], nonce: str) -> str:
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>stackmask play</title><style>{STYLE}{MORE_STYLE}{DIAGRAM_STYLE}</style></head><body>
 <div class="bar"><h1>stackmask play</h1>
-<span><select id="kind" aria-label="what the grammar is"><option value="ebnf">EBNF</option><option value="schema">JSON Schema</option>
+<span><select id="kind" aria-label="kind of grammar"><option value="ebnf">EBNF</option><option value="schema">JSON Schema</option>
 <option value="regex">regular expression</option></select></span><span><input type="checkbox" id="draw" checked> <label for="draw" style="display:inline">diagrams</label></span></div>
 <div class="cols"><div><h2 class="label">grammar</h2><div id="grammar" class="editor"></div>
 <ul id="problems" aria-live="polite"></ul></div>

@@ -101,7 +101,7 @@ class SQLiteDatabase:
             depths[node] = depths.get(parent, -1) + 1
             lines.append("  " * depths[node] + str(detail))
         if not lines:
-            raise QueryError("refused: this is no query, and has no plan")
+            raise QueryError("refused: this is not a query, and has no plan")
         return lines
 
     def _fetch(
@@ -180,7 +180,9 @@ LONGEST_CELL: Final = 1 << 20  # characters
 SNIFFED: Final = 1 << 16  # characters that tell what separates the cells
 ROWS_AT_ONCE: Final = 5_000
 
-_INTEGER: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,17})")  # what 64 bits hold; 007 is no number but a code
+_INTEGER: Final = re.compile(
+    r"[+-]?(?:0|[1-9][0-9]{0,17})"
+)  # what 64 bits hold; 007 is not a number but a code
 _REAL: Final = re.compile(r"[+-]?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?:[eE][+-]?[0-9]{1,3})?")
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TYPES: Final = (("INTEGER", _INTEGER), ("REAL", _REAL), ("DATE", _DAY))

@@ -16,7 +16,7 @@ CLASSES: Final = (
     (9, "c2", "2 to 9"),
     (99, "c3", "10 to 99"),
     (999, "c4", "100 to 999"),
-    (math.inf, "c5", "1,000 and more"),
+    (math.inf, "c5", "1,000 or more"),
 )
 MOST_OPERANDS: Final = 20
 CHART_HEIGHT: Final = 40
@@ -195,7 +195,7 @@ function describe(panel, steps, i) {
   allowed.append(s.n.toLocaleString("en") + (s.n === 1 ? " token: " : " tokens" + (s.s.length < s.n ? ", such as " : ": ")));
   s.s.forEach((t) => { add(allowed, "code", shown(t)); allowed.append(" "); });
   if (s.f) add(entry(list, "had to come"), "code", shown(s.f));
-  if (s.r) entry(list, "inside of").textContent = s.r.join(" › ");
+  if (s.r) entry(list, "enclosing rules").textContent = s.r.join(" › ");
   if (s.l) {
     const bars = add(entry(list, "the model's choices, without the grammar"), "div", undefined, "bars");
     s.l.forEach(([t, p, ok]) => {
@@ -204,7 +204,7 @@ function describe(panel, steps, i) {
       add(bars, "span", percent(p));
     });
   }
-  if (s.m !== undefined) entry(list, "share of what is allowed").textContent = percent(s.m);
+  if (s.m !== undefined) entry(list, "probability of allowed tokens").textContent = percent(s.m);
   if (s.p !== undefined) entry(list, "share of this token").textContent = percent(s.p);
   if (s.c) { const made = add(entry(list, "the mask was made of"), "ul", undefined, "plain"); s.c.forEach((c) => add(made, "li", c)); }
 }

@@ -374,7 +374,7 @@ class _CaseRun:
         source = f"difference of {allower} and {forbidder}"
         texts = self.vocabulary.token_bytes
         if token >= len(texts) or not texts[token]:
-            self.note(allower, "under", "special token", "the token is no text", ids, at, source)
+            self.note(allower, "under", "special token", "the token is not text", ids, at, source)
             return True
         if self.cannot_begin(ids):
             self.note(allower, "under", "no beginning", "no text of the language begins so", ids, at, source)

@@ -89,7 +89,7 @@ def _case(record: dict[str, Any], number: int) -> Case:
     value = record[kind]
     source = json.dumps(value, ensure_ascii=False) if kind == "schema" else value
     if not isinstance(source, str):
-        raise TypeError(f"{kind} is no text")
+        raise TypeError(f"{kind} is not text")
     texts = []
     for test in record.get("tests", ()):
         text = test["text"] if "text" in test else json.dumps(test["data"], ensure_ascii=False)

@@ -89,7 +89,7 @@ def read_value(text: bytes) -> Any:
         return int(digits)
 
     def none(word: str) -> None:
-        raise ValueError(f"{word} is no JSON")
+        raise ValueError(f"{word} is not JSON")
 
     try:
         decoded = text.decode()

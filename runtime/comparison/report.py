@@ -270,10 +270,10 @@ MEANINGS: Final = {
     "over: tokens": "only cut into other tokens",
     "under: dead end": "its own mask leads to where nothing is allowed",
     "under: no beginning": "no text of the language begins so",
-    "under: special token": "a token that is no text",
+    "under: special token": "a token that is not text",
     "fault: error state": "the engine says that it fails",
     "fault: wrong mask": "wrong width or type, or it refuses what its mask allows",
-    "under: no JSON": "a whole text that is no JSON",
+    "under: no JSON": "a whole text that is not JSON",
     f"under: {FORMAT}": "formats are not enforced, which the specification permits",
     f"under: {NAME_TWICE}": "a key may come again, which JSON permits",
 }

@@ -73,7 +73,7 @@ def compile_for(grammars: Any, tokenizer: Any) -> list[Any]:
     for item in listed:
         if is_list and is_choice(item):
             raise GenerationError(
-                f"{item!r:.60} is no grammar: a list has one grammar per prompt, and a str is EBNF text; for choices, "
+                f"{item!r:.60} is not a grammar: a list has one grammar per prompt, and a str is EBNF text; for choices, "
                 "give Grammar.from_choices([…])"
             )
         is_ready = item is None or hasattr(item, "matcher")

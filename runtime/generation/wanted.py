@@ -51,7 +51,7 @@ def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool)
         return [None] * prompts
     if grammar is MISSING:
         raise GenerationError(
-            "nothing says what is to be written: give a type, a JSON Schema, a grammar or tools=[…]; None for free text"
+            "no output was specified: give a type, a JSON Schema, a grammar or tools=[…]; None for free text"
         )
     if one and isinstance(grammar, list | tuple) and len(grammar) == 1 and "::=" in str(grammar[0]):
         raise GenerationError(

@@ -456,7 +456,7 @@ def parsed_body(read: bytes | bytearray) -> Any:
     try:
         text = read.decode()
     except UnicodeDecodeError as error:
-        raise RequestError(f"the body is no UTF-8 at byte {error.start}") from None
+        raise RequestError(f"the body is not UTF-8 at byte {error.start}") from None
     body = parsed_json(text, "the body")
     if "\\ud" in text or "\\uD" in text:
         try:
@@ -578,7 +578,7 @@ def _messages(given: Any) -> list[dict[str, Any]]:
         if isinstance(content, list):
             parts = [part.get("text") if isinstance(part, Mapping) else None for part in content]
             if not all(isinstance(part, str) for part in parts):
-                raise RequestError(f"messages[{i}].content has a part that is no text")
+                raise RequestError(f"messages[{i}].content has a part that is not text")
             content = "".join(map(str, parts))
         if content is not None and not isinstance(content, str):
             raise RequestError(f"messages[{i}].content must be text")

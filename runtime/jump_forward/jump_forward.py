@@ -70,7 +70,7 @@ class Plan(NamedTuple):
 
 
 NOTHING = Plan(0, (), "nothing is forced")
-UNDECIDED = Plan(0, (), "what follows may change the tokens")
+UNDECIDED = Plan(0, (), "the following text may change the tokens")
 UNENCODABLE = Plan(0, (), "the tokenizer does not encode the text byte by byte")
 FIRST_TOKEN = Plan(0, (), "the first token may or may not begin with a blank")
 KEEPS = Plan(0, (), "tokens would have to be taken back")

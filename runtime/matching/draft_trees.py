@@ -36,7 +36,7 @@ def parents_first(children: list[int], siblings: list[int]) -> tuple[list[int], 
         child = children[order[at]] if children else -1
         while child != -1:
             if not 0 <= child < len(children) or child in seen:
-                raise MatcherError(f"node {child} is met twice, or there is none of this number")
+                raise MatcherError(f"node {child} is reached twice, or does not exist")
             seen.add(child)
             order.append(child)
             parents.append(at - 1)

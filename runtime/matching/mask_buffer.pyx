@@ -161,7 +161,7 @@ cdef int open_tensor(object mask, Rows* out) except FAILED:
             raise MatcherError("the bitmask is a tensor without memory")
         address = <uintptr_t>&no_words  # `row_at` returns NULL for errors only
     if address % sizeof(uint32_t):
-        raise MatcherError("the bitmask must be aligned: its address is no multiple of 4")
+        raise MatcherError("the bitmask must be aligned: its address is not a multiple of 4")
     out.base = <uint32_t*>address
     out.rows = shape[0] if len(shape) == 2 else 1
     out.width = shape[len(shape) - 1]

@@ -133,7 +133,7 @@ def parsed_json(text: Any, what: str, limits: Limits | None = None) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise RequestError(
-            f"{what} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+            f"{what} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
         ) from None
     except RecursionError:
         raise RequestError(f"{what} is nested too deeply") from None

@@ -168,7 +168,7 @@ def _costs(grammar: Grammar, limits: Limits) -> tuple[Costs, int]:
 # Draw one text by deriving it from the rules, with a matcher beside that refuses what the rules alone do not tell
 # What is still to be derived is a list with its least cost. The length that a text aims at is shared among the parts of a
 # sequence by how many rules, choices and repetitions each has, and by chance. Alternatives within the share of a part are
-# taken at random; beyond it the cheapest comes first, so that it ends. Where the matcher refuses (a keyword that is no name,
+# taken at random; beyond it the cheapest comes first, so that it ends. Where the matcher refuses (a keyword that is not a name,
 # a second key of one name), the last choice is made otherwise. Semantic states are followed as the automaton does: actions
 # get what was captured, and what resolvers answer is derived from.
 

@@ -215,7 +215,7 @@ def _read_file(path: Path, most_bytes: int) -> bytes:
     with os.fdopen(number, "rb") as file:
         found = os.fstat(number)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError("it is no plain file")
+            raise OSError("it is not a regular file")
         if found.st_size > most_bytes:
             raise OSError(f"it has {found.st_size} bytes, and the folder is for {most_bytes}")
         return file.read(most_bytes)

@@ -8,7 +8,7 @@ from judges.verdict import ACCEPTED, Verdict, decoded, rejected
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def judge(data: bytes) -> Verdict:

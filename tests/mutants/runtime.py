@@ -93,7 +93,7 @@ ROWS = (
         "runtime/jump_forward",
         ">= calls",
         "> calls",
-        "What is taken back is forgotten, also where text was accepted that is no token.",
+        "What is taken back is forgotten, also where text was accepted that is not a token.",
         ("tests/runtime/jump_forward/test_token_history.py",),
     ),
     Mutant(

@@ -17,7 +17,7 @@ GENERATED = ("*.c", "*.cpp", "*.html", "*.pyc", "*.o")
 NOT_SHIPPED = {".gitignore"}
 MODEL = "stackmask/runtime/embedded/model.safetensors"  # four million numbers, which no archive makes much smaller
 LARGEST_WHEEL = 16_000_000  # bytes beside the model: more is a mistake, such as names and lines for debuggers
-SHARED = "stackmask/_cython.*.so"  # what compiled modules have in common, which is no file of the tree
+SHARED = "stackmask/_cython.*.so"  # what compiled modules have in common, which is not a file of the tree
 
 
 def problems_of_wheel(names: set[str]) -> list[str]:

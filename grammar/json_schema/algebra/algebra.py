@@ -439,7 +439,7 @@ def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
         node.mask = OBJECT
         for key, item in value.items():
             if not isinstance(key, str):
-                raise SchemaError(node.where, "", f"{key!r:.60} is no key of a JSON object")
+                raise SchemaError(node.where, "", f"{key!r:.60} is not a key of a JSON object")
             node.objects.append((PROPERTY, key, algebra.constant(item, (node.where, key))))
             node.objects.append((REQUIRED, key))
         node.objects.append((KEYS, KeySet(value, (), True), NOTHING))

@@ -180,7 +180,7 @@ def _type(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) ->
     for name in names:
         bits = TYPE_NAMES.get(name) if isinstance(name, str) else None
         if bits is None:
-            raise SchemaError(node.where, "type", f"{shown(name)} is no type; {_meant_type(name, schema)}")
+            raise SchemaError(node.where, "type", f"{shown(name)} is not a type; {_meant_type(name, schema)}")
         mask |= bits
     node.mask &= mask
     if "integer" in names and "number" not in names:
@@ -600,7 +600,7 @@ def _compiled(pattern: str) -> Texts | tuple[str, str]:
         invalid = any(diagnostic.code in _INVALID for diagnostic in error.diagnostics)
         return "invalid" if invalid else "unsupported", error.diagnostics[0].message
     except UnicodeEncodeError:
-        return "unsupported", "a lone surrogate is no character"
+        return "unsupported", "a lone surrogate is not a character"
     return ALL if expr == ir.ANY_TEXT else text_set(expr)
 
 
@@ -646,7 +646,9 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     make = known.get(name) or FORMATS.get(name)
     if make is None:
         node.content = None
-        reader.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
+        reader.report.add(
+            "annotation", node.where, "format", f"`{name}` is not a format of the specification"
+        )
         return ALL
     if name in PLAIN and reader.formats == "plain":
         node.content = None  # the writer says it with the place

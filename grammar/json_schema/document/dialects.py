@@ -265,7 +265,7 @@ def _of_gemini(reading: Checked, schema: dict[str, Any], where: Where, _: int) -
         other = next((keyword for keyword in schema if not keyword.startswith("$")), None)
         if other is not None:
             cure = f"leave it out, or put it where `$ref` leads to: {schema['$ref']!r:.60}"
-            raise reading.refuse(where, other, "nothing stands beside `$ref`", cure)
+            raise reading.refuse(where, other, "nothing else is allowed beside `$ref`", cure)
     for value in schema.get("enum") or ():
         if not isinstance(value, str | int | float) or isinstance(value, bool):
             cure = 'write the type of the others, such as "boolean" or "null"'

@@ -75,4 +75,4 @@ def _exact(text: str) -> float | Decimal:
 
 
 def _refuse(text: str) -> float:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")

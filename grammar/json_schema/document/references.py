@@ -259,7 +259,7 @@ class Registry:
             reason = f"{ref!r} leads to nothing: there is no `{token}`{meant}"
             raise SchemaError(where, keyword, reason) from None
         if not isinstance(schema, dict | bool):
-            raise SchemaError(where, keyword, f"{ref!r} leads to what is no schema")
+            raise SchemaError(where, keyword, f"{ref!r} does not lead to a schema")
         return Referred(schema, resource, place)
 
 

@@ -83,8 +83,8 @@ NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
         "hostname": "from draft 7 on no label begins with xn--",
         "idn-hostname": "no label begins with xn--; a label beyond ASCII has at most 14 characters below U+0600 or 10 up to"
         " U+FFFF, no two hyphens in a row, and its name at most four labels; labels from right to left keep below"
-        " U+0900 and stand beside labels of ASCII only; a katakana middle dot stands beside a Japanese character; a"
-        " non-joiner without a virama stands between common Arabic letters",
+        " U+0900 and only ASCII labels are allowed beside them; a katakana middle dot is adjacent to a Japanese character; a"
+        " non-joiner without a virama is between common Arabic letters",
         "idn-email": "a domain beyond ASCII is narrowed as idn-hostname is, but may be decomposed",
         "regex": "groups at most eight deep, at most one named group, back-references only to one that a letter names,"
         " no quantified groups beside names or look-around, common ranges and bounds only",

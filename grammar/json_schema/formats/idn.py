@@ -8,8 +8,8 @@ Narrowings, each of which only excludes names:
 - a label beyond ASCII is at most 14 characters long if all are below U+0600, else at most 10: with so few its
   Punycode has 60 characters at most, whatever they are; a name with such a label has at most four labels
   (so that its form in ASCII stays within 253);
-- labels from right to left keep to characters below U+0900, and stand beside labels of ASCII only;
-- characters beyond U+FFFF are left out; a katakana middle dot stands beside a Japanese character or another dot;
+- labels from right to left keep to characters below U+0900, and only ASCII labels are allowed beside them;
+- characters beyond U+FFFF are left out; a katakana middle dot is adjacent to a Japanese character or another dot;
 - a zero width non-joiner that stands after no virama needs Arabic letters that join on both sides around it;
 - of combining marks only one follows a character (and a virama a nukta), and none that composes with one before
   it: so labels are in the composed form (NFC), as they must be; domains of idn-email need not be.

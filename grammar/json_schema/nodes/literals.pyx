@@ -181,7 +181,7 @@ cdef class Literals:
         cdef object name, schema
         for name, schema in schemas.items():
             if not isinstance(name, str):
-                raise SchemaError(place, "properties", f"{name!r:.60} is no key of a JSON object")
+                raise SchemaError(place, "properties", f"{name!r:.60} is not a key of a JSON object")
             atoms.append((A_PROPERTY, name, self.literal(schema, resource, scope, (place, name))))
         return 0
 

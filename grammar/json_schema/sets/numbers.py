@@ -45,11 +45,11 @@ def rational(value: object) -> Rational:
         return value
     if isinstance(value, float):
         if not isfinite(value):
-            raise ValueError(f"{value} is no JSON number")
+            raise ValueError(f"{value} is not a JSON number")
         exact: Rational = Fraction(float.__repr__(value))
     elif isinstance(value, Decimal):
         if not value.is_finite():
-            raise ValueError(f"{value} is no JSON number")
+            raise ValueError(f"{value} is not a JSON number")
         if value and abs(value.adjusted()) > MAX_EXPONENT:
             raise UnsupportedNumber(f"{value} has an exponent beyond {MAX_EXPONENT}")
         exact = Fraction(value)

@@ -48,7 +48,7 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
     if isinstance(value, float | Decimal):
         decimal = value if isinstance(value, Decimal) else Decimal(float.__repr__(value))
         if not decimal.is_finite():
-            raise SchemaError(where, keyword, f"{value} is no JSON number")
+            raise SchemaError(where, keyword, f"{value} is not a JSON number")
         if abs(decimal.adjusted()) > MAX_EXPONENT:
             raise SchemaError(where, keyword, f"the exponent of {value} is beyond {MAX_EXPONENT}")
         fraction = Fraction(decimal)
@@ -126,7 +126,7 @@ def type_of(value: Any, where: Where, keyword: str) -> int:
         return OBJECT
     if is_number(value):
         return NUMBER
-    raise SchemaError(where, keyword, f"{value!r:.60} is no JSON value")
+    raise SchemaError(where, keyword, f"{value!r:.60} is not a JSON value")
 
 
 def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) -> Hashable:

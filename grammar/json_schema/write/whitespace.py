@@ -253,7 +253,7 @@ class Whitespace:
         raise SchemaError(
             "",
             "whitespace",
-            f'{option!r:.60} is none of "any", "compact", "single", {{"max": n}}, {{"separators": (item, member)}}, '
+            f'{option!r:.60} is not one of "any", "compact", "single", {{"max": n}}, {{"separators": (item, member)}}, '
             '{"indent": n}, {"pattern": regex}',
         )
 

@@ -139,7 +139,7 @@ class BracketReader:
         if operator and not self.rust and (items != 1 or ranged):
             self.reader.problems.add(
                 "G007",
-                f"`{operator}` stands between two characters, sets or classes",
+                f"`{operator}` is only allowed between two characters, sets or classes",
                 start,
                 min(position + 1, self.reader.end),
                 help="put a range, or several, into a class of its own",

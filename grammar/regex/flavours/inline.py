@@ -33,7 +33,7 @@ _UNSUPPORTED_GROUPS = {
     "?P=": "a back-reference",
 }
 _GROUP_HELP = "use `!>>`, `A - B`, `A & B` or `@top` outside of the regex instead"
-_WORD_HELP = "say what must not follow with `!>>`, as in `/[a-z]+/ !>> [A-Za-z0-9_]`"
+_WORD_HELP = "use `!>>` for text that must not follow, as in `/[a-z]+/ !>> [A-Za-z0-9_]`"
 _WHOLE_HELP = "leave it out: a regex in a grammar always matches from its beginning to its end"
 
 

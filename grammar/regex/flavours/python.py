@@ -105,7 +105,7 @@ class PythonFlavour(Flavour):
         elif set(off) & set("aLu") or set(on) & set(off) or (match[2] and not off):
             problem = f"bad flags `{match[0]}`"
         elif match[3] == ")" and (match[2] or match.start() != 0):
-            problem = "flags that hold from here on stand at the beginning of the pattern only"
+            problem = "flags that apply from here on are only allowed at the beginning of the pattern"
         elif {"a", "u"} <= set(on) or (self.reader.as_bytes and "u" in on):
             problem = f"incompatible flags `{match[0]}`"
         if "L" in on:
@@ -133,7 +133,7 @@ class PythonFlavour(Flavour):
                 "a group or quantifier that gives nothing back is not supported here",
                 start,
                 start + 1,
-                help="what it matches depends on the order of tries; only simple ones can be written without it",
+                help="its matches depend on the matching order; only simple ones can be expressed without it",
             )
             return node
         self.reader.asserted += asserts

@@ -175,7 +175,7 @@ class RustFlavour(Flavour):
             kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start)), "")
             if kind:
                 self.reader.position = start + 2 + len(kind)
-        # in bytes, what is no character is no word character; but `\B` and half a boundary with Unicode ask
+        # in bytes, what is not a character is no word character; but `\B` and half a boundary with Unicode ask
         # for a character beside them
         no_word = with_invalid(other) if self.with_bytes else other
         in_word, not_in_word = (word, False), (no_word, True)

@@ -96,7 +96,7 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
     wanted = set()
     for name in names:
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise SQLError(f"functions: {name!r:.60} is no name of a function")
+            raise SQLError(f"functions: {name!r:.60} is not the name of a function")
         if forbidden is not None and forbidden.fullmatch(name.rpartition(".")[2]):  # mutant: schema-name
             raise SQLError(
                 f"functions: `{name:.60}` has side effects; read_only=False lets it through, and then nothing "

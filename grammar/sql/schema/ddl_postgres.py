@@ -299,7 +299,7 @@ class _Reader:
             if statement.args.get("cascade") and (
                 key in self.parents or any(t.is_view for t in self.tables.values())
             ):
-                raise self.error("what else CASCADE drops is not followed: drop it by name")
+                raise self.error("other objects that CASCADE drops are not tracked: drop it by name")
             del self.tables[key]
 
     def alter(self, statement: exp.Alter) -> None:

@@ -136,7 +136,7 @@ def connected(source: object, **options: Any) -> Iterator[Connection]:
     if isinstance(source, str | sqlalchemy.URL):
         source = make_engine(source, **options)
     if not isinstance(source, sqlalchemy.Engine):
-        raise SQLError(f"schema: a {type(source).__name__} of SQLAlchemy is no Engine, Connection or URL")
+        raise SQLError(f"schema: a {type(source).__name__} of SQLAlchemy is not an Engine, Connection or URL")
     failure = ""
     try:
         connection = source.connect()

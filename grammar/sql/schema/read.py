@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
 PARSING: Final = 6  # steps of work for a character of CREATE statements
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-# text that begins with a statement, after blanks and comments, and is no file name
+# text that begins with a statement, after blanks and comments, and is not a file name
 _STATEMENT = re.compile(
     r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
     r"(?:CREATE|ALTER|DROP|BEGIN|START|SET|PRAGMA|INSERT|COMMENT|COMMIT|GRANT|SELECT|WITH)(?:\s|\Z)",
@@ -68,7 +68,7 @@ def dialect_name(dialect: str) -> str:
     """Return ``sqlite`` or ``postgres``. Raises: SQLError for anything else."""
     found = _DIALECTS.get(dialect.lower()) if isinstance(dialect, str) else None
     if found is None:
-        raise SQLError(f"dialect: {dialect!r:.{SHOWN}} is none of {', '.join(_DIALECTS)}")
+        raise SQLError(f"dialect: {dialect!r:.{SHOWN}} is not one of {', '.join(_DIALECTS)}")
     return found
 
 
@@ -112,6 +112,6 @@ def _read(source: Source, dialect: str) -> Schema:
 
         return read_connection(source)
     raise SQLError(
-        f"schema: a {type(source).__name__} is none of a dict, a sqlite3 file or connection, a URL, CREATE "
+        f"schema: a {type(source).__name__} is not one of a dict, a sqlite3 file or connection, a URL, CREATE "
         f"statements, or an Engine or Connection of SQLAlchemy"
     )

@@ -58,7 +58,7 @@ def schema_from_names(names: Mapping[Any, Iterable[str] | Mapping[str, str]], di
     for key, given in names.items():
         schema, name = key if isinstance(key, tuple) and len(key) == 2 else (None, key)
         if not isinstance(name, str) or not (schema is None or isinstance(schema, str)):
-            raise SQLError(f"schema: {key!r:.{SHOWN}} is no name of a table")
+            raise SQLError(f"schema: {key!r:.{SHOWN}} is not the name of a table")
         if isinstance(given, str | bytes) or not isinstance(given, Iterable):
             raise SQLError(
                 f"schema: table {name!r:.{SHOWN}} needs a list of columns, or a dict of their types"
@@ -98,7 +98,7 @@ def check_schema(schema: Schema) -> None:
             _check_name(name, f"a column of {where}", sqlite)
             if not isinstance(kind, str):
                 raise SQLError(
-                    f"schema: {where}: the type of {name!r:.{SHOWN}} is no text: {kind!r:.{SHOWN}}"
+                    f"schema: {where}: the type of {name!r:.{SHOWN}} is not text: {kind!r:.{SHOWN}}"
                 )
             if same(name) in columns:
                 raise SQLError(f"schema: {where} has the column {name!r:.{SHOWN}} twice")
@@ -114,7 +114,7 @@ def fold(name: str) -> str:
 
 def _check_name(name: object, what: str, sqlite: bool) -> None:
     if not isinstance(name, str):
-        raise SQLError(f"schema: the name of {what} is no text: {name!r:.{SHOWN}}")
+        raise SQLError(f"schema: the name of {what} is not text: {name!r:.{SHOWN}}")
     if not name and not sqlite:
         raise SQLError(f"schema: the name of {what} is empty")
     if "\0" in name:
@@ -122,4 +122,4 @@ def _check_name(name: object, what: str, sqlite: bool) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise SQLError(f"schema: the name of {what} is no Unicode text: {name!r:.{SHOWN}}") from None
+        raise SQLError(f"schema: the name of {what} is not Unicode text: {name!r:.{SHOWN}}") from None

@@ -203,17 +203,17 @@ def read_catalog(
     found = _tables(schema, same)
     if tables is not None:
         if isinstance(tables, str | bytes):
-            raise SQLError(f"tables: {tables!r:.60} is no list of names")
+            raise SQLError(f"tables: {tables!r:.60} is not a list of names")
         wanted = {_known(name, found, "tables", "table", same) for name in tables}
         found = {name: entry for name, entry in found.items() if name in wanted}
     if columns is not None:
         if not isinstance(columns, Mapping):
-            raise SQLError(f"columns: {columns!r:.60} is no mapping of tables to lists of columns")
+            raise SQLError(f"columns: {columns!r:.60} is not a mapping of tables to lists of columns")
         for table_name, listed in columns.items():
             key = _known(table_name, found, "columns", "table", same)
             where, visible, relation = found[key]
             if isinstance(listed, str | bytes):
-                raise SQLError(f"columns: {listed!r:.60} is no list of names")
+                raise SQLError(f"columns: {listed!r:.60} is not a list of names")
             kept = {
                 _known(name, relation.usable, f"columns of {table_name}", "column", same) for name in listed
             }

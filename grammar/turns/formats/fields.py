@@ -153,7 +153,7 @@ class FormatFields:
         try:
             found.encode()
         except UnicodeEncodeError:
-            raise self.wrong(field, "a lone surrogate is no character") from None
+            raise self.wrong(field, "a lone surrogate is not a character") from None
         return found
 
     def texts(self, field: str, *, least: int = 0) -> list[str]:

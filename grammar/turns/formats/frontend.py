@@ -517,7 +517,7 @@ class FormatLowering:
                 assert isinstance(tag, FormatFields)  # programs make no calls that begin with tokens
                 start = _token(tag.inner("begin", tag.value("begin"), "token"), "token")
                 if start not in starts:
-                    raise tag.wrong("begin", "its token is no trigger")
+                    raise tag.wrong("begin", "its token is not a trigger")
                 branches.append(self._tag(tag)[0])
         any_tag = self._rule(choice(branches))
         # as in XGrammar, a dispatch goes on over the end of what is around it

@@ -226,7 +226,7 @@ def _of_schema(recipe: Recipe) -> NativeGrammar:
         try:
             schema = json.loads(schema)
         except (ValueError, RecursionError) as error:
-            raise XGrammarError(f"the schema is no JSON: {error}") from None
+            raise XGrammarError(f"the schema is not JSON: {error}") from None
     if recipe["strict_mode"]:
         schema = closed(schema, arrays=True)
     indent, separators = recipe["indent"], recipe["separators"]
@@ -301,14 +301,14 @@ def _plain_tag(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             return json.loads(tag)
         except (ValueError, RecursionError) as error:
-            raise InvalidJSONError(f"the structural tag is no JSON: {error}") from None
+            raise InvalidJSONError(f"the structural tag is not JSON: {error}") from None
     plain = as_plain(tag)
     if not isinstance(plain, dict):
         raise TypeError(f"a structural tag is a StructuralTag, JSON text or a dict, not {type(tag).__name__}")
     try:
         return json.loads(json.dumps(plain))
     except (ValueError, TypeError, RecursionError) as error:
-        raise InvalidStructuralTagError(f"the structural tag is no JSON: {error}") from None
+        raise InvalidStructuralTagError(f"the structural tag is not JSON: {error}") from None
 
 
 def _plain_item(item: Any) -> Any:

@@ -40,7 +40,7 @@ def read_record(text: str, kind: str) -> Any:
         raise DeserializeFormatError("an object with `__VERSION__` is needed, as serialize_json writes it")
     if found["__VERSION__"] != VERSION:
         raise DeserializeVersionError(
-            f"version {found['__VERSION__']!r:.40} is not {VERSION!r}: serialise it again, from what it was made of"
+            f"version {found['__VERSION__']!r:.40} is not {VERSION!r}: serialise it again, from its source"
         )
     if found.get("kind") != kind or "value" not in found:
         raise DeserializeFormatError(f"this is {found.get('kind')!r:.40}, and {kind!r} is needed")

@@ -48,7 +48,7 @@ def read_huggingface(tokenizer: Any) -> TokenTable:
             )
         if isinstance(tokenizer, Mapping):
             raise VocabularyError(
-                f"{type(tokenizer).__name__} is no tokenizer: how tokens spell bytes is known to the tokenizer itself, not to "
+                f"{type(tokenizer).__name__} is not a tokenizer: how tokens spell bytes is known to the tokenizer itself, not to "
                 "its get_vocab()"
             )
         raise VocabularyError(

@@ -71,7 +71,7 @@ def test_negations_restrictions_and_tokens_say_what_they_are() -> None:
     assert drawn('root ::= "#" !>> [^\\n] "x"')[2] == "only before ↵ or the end"
     assert drawn('root ::= "<" @push([a-z]+) ">" @top') == [
         *("root", "<", "[a-z]", "remembered", ">"),
-        "what was remembered last",
+        "the last captured text",
     ]
     assert drawn(r'root ::= [^"\\]') == ["root", r'[^"\\]']
 

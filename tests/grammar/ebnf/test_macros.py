@@ -163,8 +163,8 @@ def test_look_ahead_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ('root ::= "a" (= "b") "c"', 21, "a look-ahead `(= …)` stands at the end of a rule"),
-        ('root ::= ("a" (= "b")) "c"', 14, "a look-ahead `(= …)` stands at the end of a rule"),
+        ('root ::= "a" (= "b") "c"', 21, "a look-ahead `(= …)` comes at the end of a rule"),
+        ('root ::= ("a" (= "b")) "c"', 14, "a look-ahead `(= …)` comes at the end of a rule"),
         ("root ::= Token()", 9, "`Token`: `Token` needs a token id"),
         ("root ::= Token(-1)", 15, "`Token`: a token id is needed, a whole number"),
         ("root ::= Token(1,)", 17, "a value is missing"),

@@ -1,4 +1,4 @@
-"""What is no schema, or cannot be enforced, is a clear error with its place, soon."""
+"""What is not a schema, or cannot be enforced, is a clear error with its place, soon."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_SCHEMA: list[tuple[Any, str, str, str]] = [
     ({"$id": 3}, "#", "$id", "a string, not 3"),
     ({"properties": {"a": {"$anchor": 3}}}, "#/properties/a", "$anchor", "a string, not 3"),
     ({"$schema": "http://json-schema.org/draft-04/schema#", "id": []}, "#", "id", "a string, not an array"),
-    ({"properties": {"a/b": {"type": "strin"}}}, "#/properties/a~1b", "type", "is no type"),
+    ({"properties": {"a/b": {"type": "strin"}}}, "#/properties/a~1b", "type", "is not a type"),
     ({"items": 3}, "#/items", "", "an object or a boolean"),
     ({"minLength": -1}, "#", "minLength", "natural number"),
     ({"minLength": 1.5}, "#", "minLength", "natural number"),

@@ -98,5 +98,5 @@ def test_any_value_is_remembered() -> None:
 
 @pytest.mark.parametrize("name", ["formats", "draft", "profile", "dialect", "spelling", "property_order"])
 def test_options_that_cannot_be_hashed_are_told(name: str) -> None:
-    with pytest.raises(sm.SchemaError, match=rf"`{name}`: \['x'\] is no string"):
+    with pytest.raises(sm.SchemaError, match=rf"`{name}`: \['x'\] is not a string"):
         sm.Grammar.from_json_schema({}, **{name: ["x"]})

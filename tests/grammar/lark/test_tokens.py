@@ -1,4 +1,4 @@
-"""What is no token is reported once, at the place where reading can go on."""
+"""What is not a token is reported once, at the place where reading can go on."""
 
 from __future__ import annotations
 

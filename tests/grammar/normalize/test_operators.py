@@ -110,7 +110,7 @@ def test_random_operators(group: int) -> None:
         try:
             normal = normalize(rules)
         except GrammarError:
-            continue  # left recursion behind a restriction, and the like
+            continue  # left recursion after a restriction, and the like
         check_invariants(normal)
         compare(rules, normal, 250)
         judged += 1

@@ -16,7 +16,7 @@ FINE = [
     'root ::= "a" | "b" | "ab" | [0-9]+ | ""',
     'root ::= [0-9]+ | "a1" | [a-f]',
     'root ::= . . "z" | "." "."',
-    'root ::= "a"?  ("b"*)* # x9 is no character',
+    'root ::= "a"?  ("b"*)* # x9 is not a character',
     "root ::= ['\"] | [a-z|]",
     'root ::= item | <|item|>\nitem ::= "a"',
     'root ::= "a" !>> letter\nletter ::= [a-z]',

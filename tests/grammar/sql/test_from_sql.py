@@ -272,14 +272,14 @@ def test_row_limit_in_words() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"dialect": "mysql"}, "dialect: 'mysql' is none of sqlite, postgres"),
+        ({"dialect": "mysql"}, "dialect: 'mysql' is not one of sqlite, postgres"),
         ({"dialect": None}, "dialect: None"),
-        ({"dialect": "sqlite", "max_limit": -1}, "max_limit: -1 is no number of rows"),
+        ({"dialect": "sqlite", "max_limit": -1}, "max_limit: -1 is not a number of rows"),
         ({"dialect": "sqlite", "max_limit": True}, "max_limit: True"),
         ({"dialect": "sqlite", "max_limit": "5"}, "max_limit: '5'"),
         ({"dialect": "sqlite", "functions": "abs"}, "functions: 'abs' is neither"),
-        ({"dialect": "sqlite", "functions": ["a b"]}, "functions: 'a b' is no name"),
-        ({"dialect": "sqlite", "functions": [1]}, "functions: 1 is no name"),
+        ({"dialect": "sqlite", "functions": ["a b"]}, "functions: 'a b' is not a name"),
+        ({"dialect": "sqlite", "functions": [1]}, "functions: 1 is not a name"),
         ({"dialect": "sqlite", "functions": ["load_extension"]}, "`load_extension` has side effects"),
         ({"dialect": "postgres", "functions": ["abs", "PG_Sleep_For"]}, "`PG_Sleep_For` has side effects"),
         ({"dialect": "postgres", "functions": ["public.lo_put"]}, "`public.lo_put` has side effects"),

@@ -58,14 +58,14 @@ def test_a_grammar_as_format() -> None:
     [
         ({}, "no `name`"),
         ({"name": "a", "formt": 1}, "/formt: a custom tool has no `formt`; did you mean `format`?"),
-        ({"name": "a", "format": {"type": "json"}}, "/format/type: 'json' is none of text, grammar"),
+        ({"name": "a", "format": {"type": "json"}}, "/format/type: 'json' is not one of text, grammar"),
         (
             {"name": "a", "format": {"type": "grammar", "syntax": "lark"}},
             "/format/definition: a string is needed, not NoneType",
         ),
         (
             {"name": "a", "format": {"type": "grammar", "syntax": "sql"}},
-            "/format/syntax: 'sql' is none of regex, lark",
+            "/format/syntax: 'sql' is not one of regex, lark",
         ),
         (
             {"name": "a", "format": {"type": "grammar", "grammar": {"syntax": "regex"}}},

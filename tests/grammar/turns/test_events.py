@@ -120,7 +120,7 @@ def test_profiles_of_arguments() -> None:
         assert exact.accepts(call.format(arguments)) and not model.accepts(call.format(arguments))
     assert model.accepts("[1, 2]") and not model.accepts("[1,   2]")
     assert "model profile" in str(model.report) and "model profile" not in str(exact.report)
-    with pytest.raises(tools.ToolError, match="at /profile: 'plain' is none of exact, model"):
+    with pytest.raises(tools.ToolError, match="at /profile: 'plain' is not one of exact, model"):
         tools.grammar("qwen_3", [visit], profile="plain")
 
 

@@ -106,7 +106,7 @@ def test_arguments_are_counted(low: int, high: int | None) -> None:
 
 
 def test_what_python_cannot_name() -> None:
-    with pytest.raises(tools.ToolError, match="`get-it` is no name of a function in Python"):
+    with pytest.raises(tools.ToolError, match="`get-it` is not the name of a Python function"):
         tools.grammar("pythonic", [tools.Tool("get-it")]).normalize()
     for schema, message in (
         ({"type": "object", "properties": {"class": {}}}, "'class' cannot be the name of an argument"),

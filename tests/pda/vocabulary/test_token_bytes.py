@@ -35,7 +35,7 @@ def test_it_is_the_list_it_was_made_of(tokens: Tokens) -> None:
         if token in tokens:
             assert packed.index(token) == tokens.index(token)
         else:
-            with pytest.raises(ValueError, match="is no token"):
+            with pytest.raises(ValueError, match="is not a token"):
                 packed.index(token)
     assert packed.present == sum(token is not None for token in tokens)
     assert packed.spelled == sum(bool(token) for token in tokens)

@@ -317,7 +317,7 @@ def test_without_a_grammar_only_queries_run(file: Path, writes: Callable[[str], 
         more = [option] if option == "--explain" else []
         result = call("delete everything", "--db", str(file), "--model", "any", "--no-grammar", *more)
         assert result.exit_code == 1
-        assert "refused, and not run: this is no query that only reads\n --> <query>:1:" in result.stderr
+        assert "refused, and not run: this is not a query that only reads\n --> <query>:1:" in result.stderr
     assert file.read_bytes() == before
 
 

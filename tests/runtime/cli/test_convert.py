@@ -98,5 +98,5 @@ def test_gbnf(tmp_path: Path) -> None:
     file.write_text('# words\nroot::="a"  ws\nws ::= | " "', encoding="utf-8")
     assert run(file) == (0, '# words\nroot ::= "a" ws\nws   ::= | " "\n', "")
     status, _, notes = run(file, "--start", "ws")
-    assert (status, "is no grammar of Lark: leave out --start" in notes) == (2, True)
+    assert (status, "is not a grammar of Lark: leave out --start" in notes) == (2, True)
     assert run("-", text='root ::= "a" other')[0] == 2

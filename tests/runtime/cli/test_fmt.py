@@ -42,7 +42,7 @@ def test_no_file_is_changed_if_one_has_errors(tmp_path: Path) -> None:
     assert good.read_text(encoding="utf-8") == 'root::="a"'
     assert run(tmp_path / "none.ebnf")[0] == 2
     status, shown = run(tmp_path / "x.json")
-    assert (status, "is no grammar" in shown) == (2, True)
+    assert (status, "is not a grammar" in shown) == (2, True)
 
 
 def test_lark_by_its_name_or_its_look(tmp_path: Path) -> None:

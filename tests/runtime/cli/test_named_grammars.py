@@ -94,7 +94,7 @@ def test_lint_shows_warnings(folder: Path) -> None:
         (["order.json", "--start", "n"], "--start names a rule of a grammar, and this is a JSON Schema"),
         (["/a/", "--start", "n"], "--start names a rule of a grammar, and this is a regular expression"),
         (["shapes_of_test:Point", "--start", "n"], "this is a type"),
-        (['{"type":'], "<schema> is no JSON"),
+        (['{"type":'], "<schema> is not JSON"),
         (["none.json"], "no such grammar file: none.json"),
         (["[a-z]+.ebnf"], "no such grammar file: [a-z]+.ebnf"),
         (["(a|b)"], "it looks like a regular expression: write '/(a|b)/', or add --regex"),

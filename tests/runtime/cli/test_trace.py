@@ -237,7 +237,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
     panel = dom.partition('id="step"')[2].partition("</section>")[0]
     assert "step 1, token 98" in panel
     assert "2 tokens" in panel
-    assert "inside of</dt><dd>x</dd>" in panel
+    assert "enclosing rules</dt><dd>x</dd>" in panel
     assert '<span class="c2 on" data-i="1">b</span>' in dom
 
 

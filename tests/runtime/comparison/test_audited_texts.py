@@ -98,7 +98,7 @@ def test_cases_of_a_file(tmp_path: Path) -> None:
     [
         ("{", "line 1: no case"),
         ("{}", "it has none of schema"),
-        ('{"regex": 1}', "regex is no text"),
+        ('{"regex": 1}', "regex is not text"),
         ("[]", "no case"),
     ],
 )

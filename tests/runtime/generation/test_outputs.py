@@ -248,7 +248,7 @@ def test_processors_compile_for_a_tokenizer(model: Any, tokenizer: Any) -> None:
     model.generate(ids, custom_generate=decoding, max_new_tokens=8)
     assert tokenizer.decode(decoding.written[0], skip_special_tokens=True) in ("red", "blue")
     assert compiler_of(tokenizer) is compiler_of(tokenizer)
-    with pytest.raises(GenerationError, match=r"'red' is no grammar: .*from_choices"):
+    with pytest.raises(GenerationError, match=r"'red' is not a grammar: .*from_choices"):
         sm.GrammarLogitsProcessor(["red", "blue"], tokenizer=tokenizer)
     with pytest.raises(GenerationError, match="or tokenizer="):
         sm.JumpDecoding(colours)

@@ -236,7 +236,7 @@ def test_mistakes(model: Any, tokenizer: Any, chatting: Any) -> None:
         ({"tools": [ask, ask]}, "at /tools/1: `ask` is the name of /tools/0 already"),
         ({"tools": [ask], "grammar": compiled}, "give the Grammar itself"),
         ({"tools": [ask], "style": "qwen_4"}, "no style `qwen_4`; did you mean `qwen_3`"),
-        ({"reasoning": "always"}, "at /reasoning: 'always' is none of on, off, auto"),
+        ({"reasoning": "always"}, "at /reasoning: 'always' is not one of on, off, auto"),
     ]
     for options, problem in wrong:
         with pytest.raises(sm.StackmaskError, match=problem):

@@ -51,7 +51,7 @@ def test_the_embedded_model_has_a_style_of_calls() -> None:
 
 
 def chat(client: Any, **body: Any) -> Any:
-    content = json.dumps({"messages": ASKED, **body})  # ASCII, with escapes for what is no text
+    content = json.dumps({"messages": ASKED, **body})  # ASCII, with escapes for what is not text
     return client.post("/v1/chat/completions", content=content, headers=JSON)
 
 

@@ -462,4 +462,4 @@ def test_futures_carry_errors_to_vllm(servers: None) -> None:
         vllm_backend().compile_grammar(Options.JSON, '{"type": "nope"}')
     except ValidationError as error:
         future.set_exception(error)
-    assert "is no type" in str(future.exception())
+    assert "is not a type" in str(future.exception())

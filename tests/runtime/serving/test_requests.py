@@ -59,8 +59,8 @@ def test_options(options: Options, good: str, bad: str) -> None:
 @pytest.mark.parametrize(
     "kind, text, message",
     [
-        ("json", '{"a":', "the schema is no JSON: line 1, column 6"),
-        ("json", '{"type": "nope"}', "is no type"),
+        ("json", '{"a":', "the schema is not JSON: line 1, column 6"),
+        ("json", '{"type": "nope"}', "is not a type"),
         ("json", "[" * 100_000, "nested too deeply|no schema"),
         ("regex", "[a-", "unclosed class"),
         ("choice", "[]", "one string or more"),
