@@ -83,7 +83,7 @@ def test_a_profile_is_a_name_for_options() -> None:
 
 @pytest.mark.parametrize("option", [{"profile": "modle"}, {"numbers": "digits"}, {"spelling": "shortest"}])
 def test_unknown_names_are_refused(option: dict[str, str]) -> None:
-    with pytest.raises(sm.SchemaError, match="is none of"):
+    with pytest.raises(sm.SchemaError, match="is not one of"):
         sm.Grammar.from_json_schema(True, **option)  # type: ignore[arg-type]
 
 

@@ -114,7 +114,7 @@ def test_masks_hold_the_blanks_of_the_block(grammar: sm.Grammar) -> None:
 
 def test_an_indent_without_its_dedent_is_refused() -> None:
     text = TEXT.replace("_NEWLINE _INDENT stmt+ _DEDENT", "_NEWLINE _INDENT rest").replace("NAME:", "rest: stmt+ _DEDENT\nNAME:", 1)  # fmt: skip
-    with pytest.raises(sm.GrammarError, match="`_INDENT` and `_DEDENT` stand in one sequence"):
+    with pytest.raises(sm.GrammarError, match="`_INDENT` and `_DEDENT` are in one sequence"):
         sm.Grammar.from_lark(text)
 
 
@@ -163,7 +163,7 @@ def test_blocks_beside_lazy_rules(attribute: str) -> None:
 def test_brackets_of_several_rules_are_reported() -> None:
     text = 'start: o "a" ")" _NEWLINE _INDENT "b" _NEWLINE _DEDENT\no: "("\n' + NEWLINE + LAYOUT
     note = sm.Grammar.from_lark(text).report.narrowed[0]
-    assert "the closing one stands in another sequence" in note.reason
+    assert "the closing one is in another sequence" in note.reason
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_long_sequences(items: str) -> None:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        ("_NEWLINE _INDENT " * 500 + '"b" _NEWLINE ' + "_DEDENT " * 500, "more than 20 blocks in each other"),
+        ("_NEWLINE _INDENT " * 500 + '"b" _NEWLINE ' + "_DEDENT " * 500, "more than 20 nested blocks"),
         ('("x" _NEWLINE) ~ 21 _INDENT "b" _NEWLINE _DEDENT', "repeated more than 20 times"),
         ('_NEWLINE _INDENT "b" _DEDENT', "no text has a line break before each `_DEDENT`"),
     ],

@@ -160,8 +160,8 @@ def test_names_and_types() -> None:
         ({"t": {"a": 3}}, "the type of 'a' is not text"),
         ({3: ["a"]}, "3 is not the name of a table"),
         ({"t": ["a\0b"]}, "a NUL character"),
-        ({"t": ["\ud800"]}, "no Unicode text"),
-        (3, "a int is none of"),
+        ({"t": ["\ud800"]}, "not Unicode text"),
+        (3, "a int is not one of"),
         ("", "the text is empty"),
         (" \n", "the text is empty"),
     ],
@@ -175,7 +175,7 @@ def test_case_counts_in_postgres() -> None:
     assert names(found) == {"t": ["a", "A"], "T": ["é", "É"]}
     assert names(read_schema({"t": ["é", "É"]}, "sqlite")) == {"t": ["é", "É"]}  # SQLite folds ASCII alone
     refused({"t": [""]}, "is empty", "postgres")
-    with pytest.raises(SQLError, match="is none of sqlite"):
+    with pytest.raises(SQLError, match="is not one of sqlite"):
         read_schema({"t": ["a"]}, "mysql")
 
 

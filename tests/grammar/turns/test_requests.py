@@ -69,7 +69,7 @@ def test_what_cannot_be_sent() -> None:
         ({"style": "qwen_3", "tools": {"name": "a"}}, "at /tools: a list of tools is needed"),
         ({"style": "qwen_3", "tools": 5}, "at /tools: a list of tools is needed"),
         ({"style": "qwen_3", "tools": [5]}, "at /tools/0: a tool is a dict"),
-        ({"style": "qwen_3", "profile": "fast"}, "at /profile: 'fast' is none of"),
+        ({"style": "qwen_3", "profile": "fast"}, "at /profile: 'fast' is not one of"),
         ({"style": "qwen_3", "parallel": "no"}, "at /parallel: true or false"),
     ],
 )
