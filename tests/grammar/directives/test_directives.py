@@ -135,7 +135,7 @@ def test_problems_name_the_part_and_its_place() -> None:
 def test_grammars_given_are_checked() -> None:
     [found] = problems('root ::= "a" order  order ::= "b"', grammars=GIVEN)
     assert found.code == "G004"
-    with pytest.raises(sm.StackmaskError, match="no name of a rule"):
+    with pytest.raises(sm.StackmaskError, match="not the name of a rule"):
         sm.Grammar.from_ebnf('root ::= "a"', grammars={"a b": GIVEN["order"]})
     with pytest.raises(sm.StackmaskError, match="is a Grammar, not str"):
         sm.Grammar.from_ebnf('root ::= "a"', grammars={"a": "b"})  # type: ignore[dict-item]

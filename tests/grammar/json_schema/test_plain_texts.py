@@ -83,5 +83,5 @@ def test_forced_text() -> None:
 def test_the_report_says_so_and_other_words_are_refused() -> None:
     report = sm.Grammar.from_json_schema(KEYS, spelling="plain").report
     assert any("ensure_ascii=False" in note.reason for note in report.narrowed)
-    with pytest.raises(sm.SchemaError, match="none of any, plain"):
+    with pytest.raises(sm.SchemaError, match="not one of any, plain"):
         sm.Grammar.from_json_schema(KEYS, spelling="short")

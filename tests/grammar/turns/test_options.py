@@ -30,7 +30,7 @@ def test_a_tool_is_chosen_by_its_name() -> None:
     assert takes(SEARCH_CALL, WEATHER_CALL, "Hi", tool_choice="any") == [True, True, False]
     auto = {"name": "auto", "parameters": {"type": "object"}}  # the words of the interface come first
     assert takes("Hi", offered=[auto], tool_choice="auto") == [True]
-    with pytest.raises(tools.ToolError, match=r"/tool_choice: 'serch' is none .*; did you mean `search`"):
+    with pytest.raises(tools.ToolError, match=r"/tool_choice: 'serch' is not one .*; did you mean `search`"):
         tools.grammar("qwen_3", [WEATHER, SEARCH], tool_choice="serch")
     with pytest.raises(tools.ToolError, match="a call is required, and there are no tools"):
         tools.grammar("qwen_3", [], tool_choice="any")
