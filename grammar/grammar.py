@@ -84,7 +84,7 @@ class Grammar(metaclass=Suggesting):
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
         """Return the result of ``read``, counting its work."""
         check_limits(limits)
-        # all that is made on the way is gone at the end
+        # all intermediate objects are temporary
         with without_collection(), counted(_account(limits or DEFAULT_LIMITS)) as work:
             grammar = read()
         grammar.limits = limits

@@ -100,7 +100,7 @@ class RulePaths:
             self._reading = None
             return ()
         rules = self._rules.rules
-        # with a skip rule, a rule that nobody wrote calls the start rule
+        # with a skip rule, a generated rule calls the start rule
         # the start rule is not part of the path
         outer = 1 if rules[self._rules.start].span is not None else 2
         names: list[str] = []

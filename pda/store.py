@@ -269,7 +269,7 @@ class Store:
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         self.costs: TermCosts | None = None  # made where completions are asked for
         keys = KeyStates(self.terms, limits.max_semantic_states)
-        # nothing in a store refers to the store: its memory is free once nobody uses it, not at the next collection
+        # nothing in a store refers to the store: its memory is freed as soon as it is unused, not at the next collection
         answers = ResolverAnswers(self.terms, info.single_bytes)
         self.semantics = Semantics(answers.term, keys, limits.max_semantic_states, key_syntax)
         space = ConfigSpace(self.terms, self.semantics, True, limits.max_configurations, limits.max_members)
@@ -309,7 +309,7 @@ class Store:
     def nbytes_of_families(self) -> int:
         """Return the approximate number of bytes of the matchers' configurations and completions.
 
-        Cost: a constant for each family.
+        Cost: constant per family.
         """
         return sum(holder.nbytes_held() for holder in (*self.families, *self.budgets))
 

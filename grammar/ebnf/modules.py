@@ -422,7 +422,7 @@ class FileRules:
             behind = index
             while behind < len(items) and isinstance(f := items[behind], Prefix) and f.op == "!>>":
                 behind += 1
-            # a restriction on a token looks at the very next character, so the skip goes behind it
+            # a restriction on a token looks at the very next character, so the skip goes after it
             token = skip is not None and behind > index and self._is_token(item)  # mutant: skip-last
             parts += self._parts(item, None if token else skip)
             for follow in items[index:behind]:

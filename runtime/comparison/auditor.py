@@ -638,7 +638,7 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
     usual, compact = _written(value)
     kind = "blanks" if _without_blanks(text) == compact else "spelling"
     found = [(kind, usual), (kind, compact)]
-    # DEL is what JSON lets stand in ASCII and some engines do not
+    # JSON allows DEL unescaped, but some engines do not
     for ways, changed in ((_written(value), "spelling"), (_written(declared_order(value, schema)), "order")):
         found += [(changed, way) for way in ways]
         found += [(changed, way.replace("\x7f", "\\u007f")) for way in ways]

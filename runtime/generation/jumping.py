@@ -697,7 +697,7 @@ class JumpRow:
 
         fits = can_end_within(self.matcher, self.room - written)
         if fits is None and not self.strict:
-            # nobody asked for a whole text in so many words: what the model wants comes first
+            # completing the text was not explicitly requested: the model's choice comes first
             self.whole = False
             self.note = "no end of the text was found, so it may be cut"
             return True

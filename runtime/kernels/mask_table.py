@@ -176,7 +176,7 @@ class DeviceMaskTable:
                 ]
             if None not in slots:
                 return [*slots, *[NONE] * (ENTRY_ROWS - len(slots)), *mask.tokens]
-            # the engine has dropped its masks in between: name it anew
+            # the engine has dropped its masks in between: recompute the entry
 
     def _slot(self, key: Any, source: Any, matcher: Matcher, epoch: int, row: int) -> int | None:
         """Return the slot of a row on the device, sending it if necessary; None if the engine no longer has

@@ -835,7 +835,7 @@ class RecentFamilies:
             total -= self._families.popitem(last=False)[1].space.nbytes_held()
 
     def weigh(self) -> None:
-        """Drop the least recently used families if all of them exceed the limit. Cost: a constant for each."""
+        """Drop the least recently used families if all of them exceed the limit. Cost: constant per family."""
         with self._lock:
             self._weigh()
 

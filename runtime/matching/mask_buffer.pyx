@@ -107,7 +107,7 @@ cdef int open_rows(object mask, Rows* out) except FAILED:
         return 0
     if type(mask) is not ndarray and not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
         return open_tensor(mask, out)
-    # NumPy writes a format anew for each view
+    # NumPy creates a new format string for each view
     if type(mask) is not ndarray or mask.dtype is not INT32:
         flags |= PyBUF_FORMAT
     try:

@@ -8,7 +8,7 @@ from stackmask.pda.memory.work_meter cimport StoreLock, WorkAccount
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
 
-# Calls of the engine that let go of the interpreter's lock when they take long. Hold the lock of the store.
+# Calls of the engine that release the GIL when they take long. The caller holds the lock of the store.
 
 cdef int fill_released(
     MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words

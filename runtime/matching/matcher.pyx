@@ -40,7 +40,7 @@ cdef inline int32_t end_token_released(ConfigSpace family, int32_t config) excep
 
 
 # ------------------------------------------------------------------------------------------------
-# Calls of the engine that let go of the interpreter's lock when they take long.
+# Calls of the engine that release the GIL when they take long.
 #
 # A call begins with the interpreter's lock, since to let go of it and to take it again costs more than most
 # calls. The meter of the store lets go of it after about 200 microseconds of work: to take it

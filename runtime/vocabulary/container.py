@@ -98,7 +98,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 # --------------------------------------------------------------------------------------------------------
-# A folder in which processes keep what they would otherwise make anew at each start.
+# A folder for data that processes would otherwise recompute at each start.
 #
 # Its files have the common form (``container``): each is checked before it is used, and appears whole or not at all, so
 # that many processes may share the folder. What goes wrong with the folder is never an error: the caller goes on without

@@ -92,7 +92,7 @@ __all__ = [
     "testing",
 ]
 
-# what needs pydantic or torch, and the modules that hold it; imported when it is asked for
+# names that need pydantic or torch, and their modules; imported on demand
 _MODULES = frozenset({"contrib", "exception", "openai_tool_call_schema", "structural_tag", "testing"})
 _MODEL_TAGS = {
     "get_builtin_structural_tag": "get_model_structural_tag",

@@ -123,7 +123,7 @@ def valid_characters(*, composed: bool = True) -> ir.CharClass:
 
 @cache
 def _assigned_gaps() -> charclass.Ranges:
-    """Return what is outside of the stable blocks, or in them but not assigned."""
+    """Return the code points outside of the stable blocks, and the unassigned ones within them."""
     gaps = list(charclass.negate(_STABLE))
     for first, last in _STABLE:
         # blocks are assigned from their beginning on; the ends differ between versions of Unicode

@@ -307,7 +307,12 @@ def test_the_report_lists_what_is_narrowed() -> None:
     report = sm.Grammar.from_json_schema(schema).report
     assert report is not None
     text = str(report)
-    for part in ("numbers: Every value", "strings: A string", "whitespace: at most", "`colour` is not a format"):
+    for part in (
+        "numbers: Every value",
+        "strings: A string",
+        "whitespace: at most",
+        "`colour` is not a format",
+    ):
         assert part in text
     plain = sm.Grammar.from_json_schema({"type": ["integer", "string"]}).report
     assert plain is not None
