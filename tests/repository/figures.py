@@ -206,7 +206,7 @@ def _speed() -> list[str]:
         "json_grammar",
         ["the JSON grammar, Llama 3's vocabulary", *PEERS],
         [
-            row("mask at a place seen before, mean µs", "mask_mean_us", "stackmask"),
+            row("mask at a state seen before, mean µs", "mask_mean_us", "stackmask"),
             row("first mask of built-in JSON, µs", "first_mask_us", "builtin"),
             row("compile the grammar, ms", "compile_ms", "stackmask"),
         ],
