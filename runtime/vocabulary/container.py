@@ -189,7 +189,7 @@ class CacheFolder:
 
     def distrust(self, name: str, why: Exception) -> None:
         """Warn that a file cannot be used. It is recreated."""
-        self._note(f"{self.file(name)} is left aside: {why}")
+        self._note(f"{self.file(name)} is ignored: {why}")
 
     def warn(self, stacklevel: int = 2) -> None:
         """Warn about errors since the last call, unless this process has already warned about the folder."""
@@ -201,7 +201,7 @@ class CacheFolder:
                 return
             _warned.add(self.path)
         warnings.warn(
-            f"{trouble}; nothing is wrong but the time that it costs", RuntimeWarning, stacklevel + 1
+            f"{trouble}; results are not affected, only speed", RuntimeWarning, stacklevel + 1
         )
 
     def _note(self, trouble: str) -> None:

@@ -122,7 +122,7 @@ def test_tools(client: Any) -> None:
         ({"response_format": {"type": "text", "json_schema": {}}}, "response_format has 'json_schema'"),
         ({"response_format": {"type": "json_object", "schema": {"type": "nope"}}}, "nope"),
         ({"messages": []}, "messages"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "no text"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "not text"),
         ({"temperature": "hot"}, "temperature"),
         ({"n": 0}, "n must be"),
         ({"n": 2, "stream": True}, "one choice"),

@@ -440,7 +440,7 @@ def test_sglang_dispatches(servers: None) -> None:
         made.accept_token(END)
         assert made.is_terminated()
     assert "undefined rule" in backend.dispatch_ebnf("root ::= nope").message
-    assert "no JSON" in backend.dispatch_structural_tag("{").message
+    assert "not JSON" in backend.dispatch_structural_tag("{").message
 
 
 def test_sglang_requires_tools_and_needs_no_parameters_of_theirs(servers: None) -> None:

@@ -109,7 +109,7 @@ def test_each_damage_is_one_warning_and_no_other_mask(
         monkeypatch.setattr(vocabularies, "_tries", {})
         monkeypatch.setattr(container, "_warned", set())
         path.write_bytes(data)
-        with pytest.warns(RuntimeWarning, match="is left aside") as caught:
+        with pytest.warns(RuntimeWarning, match="is ignored") as caught:
             assert masks(vocabulary(), tmp_path) == plain, what
         assert len(caught) == 1 and str(tmp_path) in str(caught[0].message)
         assert caught[0].filename == __file__
@@ -170,7 +170,7 @@ def test_what_is_no_plain_file_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(folder.file("pipe"))
     folder.file("folder").mkdir()
     folder.file("large").write_bytes(bytes(1001))
-    for name, why in (("pipe", "no plain file"), ("folder", ""), ("large", "1001 bytes")):
+    for name, why in (("pipe", "not a regular file"), ("folder", ""), ("large", "1001 bytes")):
         assert folder.read(name, KIND) is None
         container._warned.clear()
         with pytest.warns(RuntimeWarning, match=why):
