@@ -200,9 +200,7 @@ class CacheFolder:
             if self.path in _warned:
                 return
             _warned.add(self.path)
-        warnings.warn(
-            f"{trouble}; results are not affected, only speed", RuntimeWarning, stacklevel + 1
-        )
+        warnings.warn(f"{trouble}; results are not affected, only speed", RuntimeWarning, stacklevel + 1)
 
     def _note(self, trouble: str) -> None:
         self._trouble = self._trouble or trouble
