@@ -25,7 +25,7 @@ from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.matching.step import StepMask, step
 from stackmask.runtime.serving.guarded import GuardedMatcher, Thoughts, fill_batch, forbid
 from stackmask.runtime.serving.requests import Options, check, grammar_of
-from stackmask.runtime.serving.vllm_plugin import NAME
+from stackmask.runtime.serving.vllm_plugin import NAME, OPTIONS
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 KIND = {
@@ -71,8 +71,9 @@ def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: A
     params._backend = NAME
     refuse_what_servers_refuse(params)
     try:
+        options = getattr(config, OPTIONS, None) or options_of_server(config)
         kind, text = get_structured_output_key(params)
-        check(KIND[kind], text, options_of_request(options_of_server(config), params))
+        check(KIND[kind], text, options_of_request(options, params))
     except (StackmaskError, ValueError, TypeError) as error:
         raise refused(error) from error
 

@@ -15,6 +15,7 @@ from stackmask.runtime.serving.versions import ServerVersionError, check_version
 
 NAME: Final = "stackmask"
 MARK: Final = "_stackmask_original"  # of a function that was wrapped
+OPTIONS: Final = "_stackmask_options"  # of the server, at its configuration of structured outputs
 
 logger = logging.getLogger("stackmask.serving")
 
@@ -33,6 +34,7 @@ def register() -> None:
         logger.error("%s", error)
         return
     _allow_name()
+    _wrap("vllm.v1.engine.input_processor", "InputProcessor", "__init__", _receiving)
     _wrap("vllm.sampling_params", "SamplingParams", "_validate_structured_outputs", _validating)
     manager = ("vllm.v1.structured_output", "StructuredOutputManager")
     _wrap(*manager, "__init__", _starting)
@@ -81,6 +83,20 @@ def _allow_name() -> None:
     rebuild_dataclass(cls, force=True)
     # it has a copy of that check, and tries it on the configuration that it is given
     rebuild_dataclass(importlib.import_module("vllm.config").VllmConfig, force=True)
+
+
+def _receiving(original: Any) -> Any:
+    """Keep the options of the server where its front end finds them: requests are checked with a part of its configuration."""
+
+    def start(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, vllm_config, *args, **kwargs)
+        config = vllm_config.structured_outputs_config
+        if config.backend == NAME:
+            from stackmask.runtime.serving.vllm_backend import options_of_server
+
+            setattr(config, OPTIONS, options_of_server(config, vllm_config.additional_config))
+
+    return start
 
 
 def _validating(original: Any) -> Any:

@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
@@ -239,6 +240,21 @@ def test_vllm_refuses_requests_where_they_come_in(servers: None) -> None:
         ours.validate_request(SimpleNamespace(structured_outputs=good), SimpleNamespace(), config, None)
     with pytest.raises(ValidationError, match="undefined rule"):
         vllm_backend().compile_grammar(Options.GRAMMAR, "root ::= nope")
+
+
+def test_vllm_checks_requests_within_the_limits_of_the_server(servers: None) -> None:
+    ours, plugin = loaded("vllm_backend"), loaded("vllm_plugin")
+    long = params(key=(Options.REGEX, "a" * 100))
+    for limits in ({}, {"max_input_bytes": 99}):
+        config = SimpleNamespace(backend="stackmask")
+        whole = SimpleNamespace(
+            structured_outputs_config=config, additional_config={"stackmask": {"limits": limits}}
+        )
+        plugin._receiving(lambda *_: None)(SimpleNamespace(), whole)
+        with pytest.raises(ValidationError, match="max_input_bytes") if limits else nullcontext():
+            ours.validate_request(
+                SimpleNamespace(structured_outputs=long), SimpleNamespace(), config, Tokenizer()
+            )
 
 
 def test_vllm_leaves_backends_of_others_alone(servers: None) -> None:
