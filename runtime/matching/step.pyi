@@ -88,6 +88,10 @@ class StepResult:
     def needed(self) -> bool:
         """False if every row allows every token, so that the masks need not be applied."""
 
+    @property
+    def slow(self) -> int:
+        """How many masks took more than a millisecond of work (100,000 units): first visits of a state."""
+
 def step(
     matchers: Sequence[Matcher | _Follows | None],
     tokens: Sequence[int | None],

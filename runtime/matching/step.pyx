@@ -311,6 +311,7 @@ cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
 
 cdef enum:
     NO_TOKEN = -1
+    SLOW_WORK = 100_000     # units, about a millisecond
     BLOCK = 64              # words that are looked at together
     MOST_TOUCHED = 128      # words that a row may differ in from what it is known to hold
     EVERYTHING = -1         # in place of the number of an engine's row: all tokens are allowed
@@ -410,6 +411,7 @@ cdef class StepResult:
     cdef readonly dict errors
     cdef readonly list waiting
     cdef readonly bint needed
+    cdef readonly int slow
     cdef StepMask kept              # of the call under way; None if its mask is an array
     cdef const uint32_t* base       # where its rows begin
 
@@ -417,7 +419,7 @@ cdef class StepResult:
         return (
             f"StepResult(accepted={self.accepted}, ended={self.ended}, only_tokens={self.only_tokens}, "
             f"forced_bytes={self.forced_bytes}, errors={self.errors}, waiting={self.waiting}, "
-            f"needed={self.needed})"
+            f"needed={self.needed}, slow={self.slow})"
         )
 
 
@@ -613,7 +615,7 @@ cdef int fill_group(
     cdef vector[Copy] copies
     cdef list later = []
     cdef bint held = False, done = False
-    cdef int64_t left, begun
+    cdef int64_t left, begun, before
     try:
         lock.take(matcher.account)
     except Exception as error:
@@ -647,8 +649,9 @@ cdef int fill_group(
                     held = True
                     begun = lock.meter.units()
                 left = ENDLESS
+                before = lock.meter.units()
                 if matcher.fill_work != ENDLESS:
-                    left = matcher.fill_work - spent[0] - (lock.meter.units() - begun)
+                    left = matcher.fill_work - spent[0] - (before - begun)
                 if (left > 0 or is_known(matcher)) and make_mask(matcher, words[i], i, left):
                     result.needed = result.needed or not every_allowed(words[i], matcher.size)
                 else:
@@ -658,6 +661,8 @@ cdef int fill_group(
                     if matcher.cut is None:
                         matcher.cut = CutFill()
                     matcher.cut.waited += 1
+                if lock.meter.units() - before >= SLOW_WORK:
+                    result.slow += 1
             except Exception as error:
                 if held:
                     spent[0] += lock.meter.units() - begun

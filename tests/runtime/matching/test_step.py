@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 from collections.abc import Callable
@@ -328,3 +329,24 @@ def test_two_tokens_of_two_words_are_more_than_one() -> None:
     ]
     result = sm.step(matchers, [None, None], mask, forced=True)
     assert result.only_tokens == [-1, 97]
+
+
+def test_slow_masks_are_counted_where_they_are_made() -> None:
+    """As the account of the request says, which has a millisecond for each 100,000 units."""
+    words = map(bytes, itertools.product(b"abcdef", repeat=6))
+    tokens = [*(bytes([i]) for i in range(256)), *words]
+    compiler = sm.Compiler(sm.Vocabulary([*tokens, None], stop_ids=[len(tokens)]))
+    compiled = compiler.compile(sm.Grammar.from_regex("([a-f]*a[a-f]{40}){3}b"))
+    mask = sm.allocate_token_bitmask(2, len(tokens) + 1)
+    batch = [compiled.matcher(), compiled.matcher()]  # the second one finds the masks of the first
+    rng = random.Random(3)
+    seen = set()
+    for _ in range(20):
+        before = batch[0].account.left
+        made = sm.step(batch, [None, None], mask)
+        is_slow = before - batch[0].account.left >= 100_000
+        assert made.slow == is_slow and f"slow={made.slow}" in repr(made)
+        seen.add(is_slow)
+        token = rng.choice([token for token in allowed(mask[0]) if 256 <= token < len(tokens)])
+        assert all(matcher.accept_token(token) for matcher in batch)
+    assert seen == {False, True}
