@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -31,41 +29,8 @@ from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.prompts import lay_out
 from stackmask.runtime.generation.result import GenerationResult
 from stackmask.runtime.generation.streams import TextStream, agenerate, stream
+from stackmask.runtime.serving.metrics import Metrics
 from stackmask.runtime.serving.requests import KINDS, Options, RequestError, grammar_of, parsed_json
-
-# -- Counts and times of a server, as the text that Prometheus reads ---------------------------------------
-
-
-class Metrics:
-    """Counters of events; safe for use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sums: dict[str, float] = {}
-
-    def add(self, name: str, amount: float = 1) -> None:
-        """Add to a counter; ``name`` may have labels in Prometheus syntax."""
-        with self._lock:
-            self._sums[name] = self._sums.get(name, 0) + amount
-
-    @contextmanager
-    def timed(self, name: str) -> Iterator[None]:
-        """Add the seconds of a block to ``<name>_seconds_sum``, and 1 to its count."""
-        begin = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add(f"{name}_seconds_sum", time.perf_counter() - begin)
-            self.add(f"{name}_seconds_count")
-
-    def text(self) -> str:
-        """Return all counters, one per line."""
-        with self._lock:
-            return "".join(f"stackmask_{name} {value:.9g}\n" for name, value in sorted(self._sums.items()))
-
-
-# -- The application: routes, answers and streams of OpenAI's protocol -------------------------------------
-
 
 DEFAULT_TOKENS: Final = 256
 GONE: Final = 499  # in the metrics: the client has gone before the end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stackmask.pda.errors import BudgetError
 from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.matching.step import StepMask, StepResult, step
+from stackmask.runtime.serving.metrics import SLOW_SECONDS, Metrics, refusal
+from stackmask.runtime.serving.requests import RequestError
 
 AHEAD_WORK = 30_000_000  # units on masks ahead of the first token: a third of a second
 logger = logging.getLogger("stackmask.serving")
@@ -25,13 +29,24 @@ class GuardedMatcher:
     and no token is accepted, so that the server ends the request as failed: a truncated text is not an
     answer. Failures are logged once.
 
-    ``room``: the maximum number of tokens, stop token included, or None: the text is completed within it, if
-    a completion is found.
+    ``room``: how many tokens the text may have, stop token included, or None: the text ends whole within them, as long as
+    an end is found.
+    ``only``: the tokens that the request allows at all, as the words of a mask, or None for every one.
+    ``metrics``: where slow masks and failures are counted.
     """
 
-    def __init__(self, matcher: Matcher, stop_ids: Iterable[int], request_id: str = "") -> None:
+    def __init__(
+        self,
+        matcher: Matcher,
+        stop_ids: Iterable[int],
+        request_id: str = "",
+        metrics: Metrics | None = None,
+    ) -> None:
         self.matcher = matcher
+        self.metrics = Metrics() if metrics is None else metrics
         self.failure: str | None = None
+        self.is_of_request = False  # the failure has its cause in what was requested
+        self.only: NDArray[np.uint32] | None = None
         self.room: int | None = None
         self.may_be_cut = False  # no end was found within the room
         self.stops = tuple(stop_ids)
@@ -103,12 +118,17 @@ class GuardedMatcher:
     def fill(self, mask: Any, row: int) -> None:
         """Write the mask of the next token into a row, or only stop tokens if it cannot be computed."""
         if self.failure is None:
+            begun = time.perf_counter()
             try:
                 target, place = (
                     (mask.row_to_write(row)[None], 0) if isinstance(mask, StepMask) else (mask, row)
                 )
                 if self.room is None or not self._fill_within(self.room, target, place):
                     self.matcher.fill_next_token_bitmask(target, place)
+                if self.only is not None:
+                    self._narrow(np.asarray(target[place]).view(np.uint32), self.only)
+                if time.perf_counter() - begun > SLOW_SECONDS:
+                    self.metrics.add("slow_masks")
                 return
             except Exception as error:  # noqa: BLE001 - nothing may reach the engine
                 self.fail(error)
@@ -125,6 +145,11 @@ class GuardedMatcher:
             except Exception as error:  # noqa: BLE001 - nothing may reach the engine
                 self.fail(error)
         return False
+
+    def _narrow(self, words: NDArray[np.uint32], only: NDArray[np.uint32]) -> None:
+        words &= only
+        if not words.any() and not self.is_terminated():
+            raise RequestError("allowed_token_ids of the request has no token that the grammar allows here")
 
     def _fill_within(self, room: int, mask: Any, row: int) -> bool:
         """Write the mask under the remaining budget. Return False if the text has none, now and from then on."""
@@ -155,6 +180,8 @@ class GuardedMatcher:
     def fail(self, error: BaseException) -> None:
         """Record why this request cannot continue."""
         self.failure = f"{type(error).__name__}: {error}"
+        self.is_of_request = isinstance(error, BudgetError | RequestError)
+        self.metrics.add(refusal(error))
         logger.error("request %s ends: no mask could be made: %s", self._request_id, self.failure)
 
     def is_terminated(self) -> bool:
@@ -162,9 +189,9 @@ class GuardedMatcher:
         return self.matcher.is_terminated()
 
     def fork(self) -> GuardedMatcher:
-        """Return an independent copy in the same state."""
-        made = GuardedMatcher(self.matcher.fork(), self.stops, self._request_id)
-        made.failure = self.failure
+        """Return an independent one at the same place."""
+        made = GuardedMatcher(self.matcher.fork(), self.stops, self._request_id, self.metrics)
+        made.failure, made.only = self.failure, self.only
         return made
 
     def reset(self) -> None:
@@ -241,8 +268,13 @@ def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]
 
     ``mask``: an array, a tensor or a ``StepMask``. ``rows[i]`` is the row of request i, by default i.
     """
-    matchers = [one.matcher if one.failure is None and one.room is None else None for one in guarded]
+    matchers = [
+        one.matcher if one.failure is None and one.room is None and one.only is None else None
+        for one in guarded
+    ]
     result = step(matchers, [None] * len(matchers), mask, rows)
+    if result.slow:
+        guarded[0].metrics.add("slow_masks", result.slow)
     for number, error in result.errors.items():
         guarded[number].fail(error)
     for number in result.waiting:  # servers take no other answer than a mask: these come after the others
@@ -252,6 +284,6 @@ def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int]
             row = number if rows is None else rows[number]
             if one.failure is not None:
                 one.fill_stops(mask, row)
-            elif one.room is not None:  # its mask depends on how many tokens are left
+            elif matchers[number] is None:  # its mask is not that of the grammar alone
                 one.fill(mask, row)
     return result

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,19 +19,44 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
+from stackmask.runtime.serving.metrics import Metrics, publish, refusal
 from stackmask.runtime.serving.requests import Options, grammar_of, parsed_json
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 ANY_JSON = "$$ANY$$"  # what SGLang asks for where a request wants JSON of any schema
 
 
+class Counts:
+    """What the backend of a scheduler counts. ``is_shown``: among the metrics of the server."""
+
+    def __init__(self, is_shown: bool) -> None:
+        self.metrics = Metrics()
+        self._is_shown = is_shown
+
+    @contextmanager
+    def of_masks(self) -> Iterator[None]:
+        """Count the seconds of a block, which makes the masks of a step or one of them, and show all counts."""
+        begun = time.perf_counter()
+        yield
+        self.metrics.add("mask_seconds", time.perf_counter() - begun)
+        self.show()
+
+    def show(self) -> None:
+        """Hand the counts to Prometheus's client."""
+        counts = self.metrics.take()
+        if self._is_shown:
+            publish(counts)
+
+
 class StackmaskGrammar(BaseGrammarObject):
     """The object that SGLang uses to follow one request; after an error only stop tokens are allowed."""
 
-    def __init__(self, compiled: CompiledGrammar) -> None:
+    def __init__(self, compiled: CompiledGrammar, counts: Counts) -> None:
         super().__init__()
         self.compiled = compiled
-        self.guarded = GuardedMatcher(compiled.matcher(), compiled.vocabulary.stop_ids)
+        self.counts = counts
+        stops = compiled.vocabulary.stop_ids
+        self.guarded = GuardedMatcher(compiled.matcher(), stops, metrics=counts.metrics)
         self.is_looking_ahead = False  # SGLang tries drafts, and catches no error of theirs
 
     def accept_token(self, token: int) -> None:
@@ -55,20 +82,24 @@ class StackmaskGrammar(BaseGrammarObject):
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
         """Write the mask of the next token into a row."""
-        self.guarded.fill(vocab_mask, idx)
+        with self.counts.of_masks():
+            self.guarded.fill(vocab_mask, idx)
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """Write the masks of a step in one call, except for requests that are still reasoning."""
-        own, rows = [], []
+        """Write the masks of a step in one call, but for those of requests that still think."""
+        own: list[StackmaskGrammar] = []
+        rows = []
         for entry in entries:
             grammar = governing(entry.grammar)
             if grammar is None:
                 entry.grammar.fill_vocab_mask(vocab_mask, entry.row)
             else:
-                own.append(grammar.guarded)
+                own.append(grammar)
                 rows.append(entry.row)
-        fill_batch(own, vocab_mask, rows)
+        if own:
+            with own[0].counts.of_masks():
+                fill_batch([grammar.guarded for grammar in own], vocab_mask, rows)
 
     @staticmethod
     def reset_vocab_mask(vocab_mask: torch.Tensor) -> None:
@@ -86,8 +117,8 @@ class StackmaskGrammar(BaseGrammarObject):
         apply_token_bitmask_inplace(logits, vocab_mask)
 
     def copy(self) -> StackmaskGrammar:
-        """Return a new matcher at the start of the same grammar."""
-        return StackmaskGrammar(self.compiled)
+        """Return one at the start of the same grammar."""
+        return StackmaskGrammar(self.compiled, self.counts)
 
 
 def governing(grammar: Any) -> StackmaskGrammar | None:
@@ -125,9 +156,16 @@ class StackmaskBackend(BaseGrammarBackend):
     """
 
     def __init__(
-        self, tokenizer: Any, vocab_size: int, eos_token_ids: Iterable[int] | None, *, compact: bool = False
+        self,
+        tokenizer: Any,
+        vocab_size: int,
+        eos_token_ids: Iterable[int] | None,
+        *,
+        compact: bool = False,
+        shows_counts: bool = False,
     ) -> None:
         super().__init__()
+        self.counts = Counts(shows_counts)
         stops = tuple(sorted(eos_token_ids)) if eos_token_ids else None
         self.options = Options().for_request(compact=compact)
         self.compiler = Compiler(Vocabulary.from_huggingface(tokenizer, size=vocab_size, stop_ids=stops))
@@ -176,11 +214,17 @@ class StackmaskBackend(BaseGrammarBackend):
         return self._compiled("structural_tag", key_string)
 
     def _compiled(self, kind: str, text: Any) -> Any:
+        metrics, begun = self.counts.metrics, time.perf_counter()
         try:
             if kind == "structural_tag":
                 text = with_schemas(parsed_json(text, "the structural tag"))
-            made = StackmaskGrammar(self.compiler.compile(grammar_of(kind, text, self.options)))
+            compiled = self.compiler.compile(grammar_of(kind, text, self.options))
+            made = StackmaskGrammar(compiled, self.counts)
         except (StackmaskError, ValueError, TypeError) as error:
+            metrics.add(refusal(error))
+            self.counts.show()
             return InvalidGrammarObject(f"stackmask: {error}")
         made.guarded.prepare()  # SGLang compiles in threads beside the scheduler
+        metrics.add("compiles")
+        metrics.add("compile_seconds", time.perf_counter() - begun)
         return made

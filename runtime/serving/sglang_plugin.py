@@ -45,7 +45,8 @@ def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_id
 
         fill_trees_natively()
     compact = bool(serving.constrained_json_disable_any_whitespace)
-    backend = StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact)
+    shown = bool(getattr(server_args, "enable_metrics", False))
+    backend = StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact, shows_counts=shown)
     if not serving.reasoning_parser:
         return backend
     from stackmask.runtime.serving.sglang_reasoning import with_reasoning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,8 @@ import torch
 from numpy.typing import NDArray
 from vllm import sampling_params
 from vllm.exceptions import VLLMValidationError
+from vllm.outputs import RequestError
+from vllm.v1.engine import EngineCoreOutput
 from vllm.v1.structured_output.backend_types import (
     StructuredOutputBackend,
     StructuredOutputGrammar,
@@ -24,8 +27,9 @@ from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.matching.step import StepMask, step
 from stackmask.runtime.serving.guarded import GuardedMatcher, Thoughts, fill_batch, forbid
+from stackmask.runtime.serving.metrics import Metrics, publish, refusal
 from stackmask.runtime.serving.requests import Options, check, grammar_of
-from stackmask.runtime.serving.vllm_plugin import NAME, OPTIONS
+from stackmask.runtime.serving.vllm_plugin import COUNTS, NAME, OPTIONS
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 KIND = {
@@ -36,6 +40,9 @@ KIND = {
     StructuredOutputOptions.CHOICE: "choice",
     StructuredOutputOptions.STRUCTURAL_TAG: "structural_tag",
 }
+# options of a request that forbid tokens, whatever the grammar says
+NARROWING = ("allowed_token_ids", "bad_words", "logit_bias", "min_tokens")
+TELLS_WHY = "error" in EngineCoreOutput.__struct_fields__  # since 0.33
 
 
 def options_of_server(config: Any, additional: Any = None) -> Options:
@@ -75,6 +82,7 @@ def validate_request(sampling: Any, model_config: Any, config: Any, tokenizer: A
         kind, text = get_structured_output_key(params)
         check(KIND[kind], text, options_of_request(options, params))
     except (StackmaskError, ValueError, TypeError) as error:
+        publish({refusal(error): 1})
         raise refused(error) from error
 
 
@@ -117,6 +125,8 @@ class StackmaskBackend(StructuredOutputBackend):
         )
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, size=vocab_size)
         self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
+        self.metrics = Metrics()
+        self._ended: dict[str, StackmaskGrammar] = {}  # requests whose token was refused in this step
         self._mask: StepMask | None = None
         self._request = threading.local()  # vLLM compiles in threads of its own
 
@@ -135,14 +145,46 @@ class StackmaskBackend(StructuredOutputBackend):
         """Compile a request. Raises: VLLMValidationError, which ends only this request."""
         options = getattr(self._request, "options", None) or self.options
         stops = tuple(sorted(stop_token_ids)) if stop_token_ids else None
+        begun = time.perf_counter()
         try:
             compiled = self.compiler.compile(grammar_of(KIND[request_type], grammar_spec, options))
             matcher = compiled.matcher(stop_ids=stops)
         except (StackmaskError, ValueError, TypeError) as error:
+            self.metrics.add(refusal(error))
             raise refused(error) from error
-        made = StackmaskGrammar(matcher, self.vocabulary.stop_ids if stops is None else stops)
+        made = StackmaskGrammar(
+            matcher, self.vocabulary.stop_ids if stops is None else stops, self.metrics, self._ended
+        )
         made.guarded.prepare()  # vLLM compiles in threads beside the scheduler
+        self.metrics.add("compiles")
+        self.metrics.add("compile_seconds", time.perf_counter() - begun)
         return made
+
+    def narrow(self, grammar: Any, params: Any) -> None:
+        """Tell a grammar which tokens the other options of its request leave."""
+        grammar.narrowing = [name for name in NARROWING if getattr(params, name, None)]
+        ids = getattr(params, "allowed_token_ids", None)
+        if ids:
+            only = np.zeros((self.vocab_size + 31) // 32, np.uint32)
+            np.bitwise_or.at(only, np.array(ids) >> 5, np.uint32(1) << (np.array(ids) & 31).astype(np.uint32))
+            grammar.guarded.only = only
+
+    def report(self, outputs: Mapping[int, Any]) -> None:
+        """Add to what the scheduler sends after a step: why requests failed, and what was counted.
+
+        ``outputs``: vLLM's ``EngineCoreOutputs`` by client. Before 0.33 a client sees "Internal server error" alone.
+        """
+        if self._ended and TELLS_WHY:
+            for output in [output for sent in outputs.values() for output in sent.outputs]:
+                ended = self._ended.get(output.request_id)
+                if ended is not None:
+                    is_of_request, message = ended.reason()
+                    code = "validation_error" if is_of_request else "internal_error"
+                    output.error = RequestError(code=code, message=f"stackmask: {message}")
+        self._ended.clear()
+        for sent in outputs.values():
+            if sent.scheduler_stats is not None:
+                setattr(sent.scheduler_stats, COUNTS, self.metrics.take())
 
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
         """Complete the text of a request within its token limit, if the options require it.
@@ -169,6 +211,7 @@ class StackmaskBackend(StructuredOutputBackend):
         ``held``, ``thoughts``: by row, forbidden tokens, and the bounds of reasoning, if the grammar is None.
         The masks are read-only, and valid until the next step.
         """
+        begun = time.perf_counter()
         if self._mask is None or len(self._mask.array) < len(grammars):
             self._mask = StepMask(max(most, len(grammars)), self.vocab_size)
         free = [row for row, one in enumerate(grammars) if one is None]
@@ -179,7 +222,9 @@ class StackmaskBackend(StructuredOutputBackend):
         else:
             rows, masked = None, [one.guarded for one in grammars]  # type: ignore[union-attr]
         result = fill_batch(masked, self._mask, rows)
-        if True in result.ended or any(one.failure is not None or one.room is not None for one in masked):
+        if True in result.ended or any(
+            one.failure is not None or one.room is not None or one.only is not None for one in masked
+        ):
             numbers = range(len(masked)) if rows is None else rows
             free += [row for row, one in zip(numbers, masked, strict=True) if one.is_terminated()]
         if free:
@@ -188,6 +233,7 @@ class StackmaskBackend(StructuredOutputBackend):
             forbid(self._mask.row_to_write(row).view(np.uint32), tokens)
         for row, one in (thoughts or {}).items():
             one.restrict(self._mask.row_to_write(row).view(np.uint32))
+        self.metrics.add("mask_seconds", time.perf_counter() - begun)
         return self._mask.array[: len(grammars)]
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
@@ -202,8 +248,12 @@ class StackmaskBackend(StructuredOutputBackend):
 class StackmaskGrammar(StructuredOutputGrammar):
     """The object that vLLM uses to follow one request; ``GuardedMatcher`` handles errors."""
 
-    def __init__(self, matcher: Any, stop_ids: Sequence[int]) -> None:
-        self.guarded = GuardedMatcher(matcher, stop_ids)
+    def __init__(
+        self, matcher: Any, stop_ids: Sequence[int], metrics: Metrics, ended: dict[str, StackmaskGrammar]
+    ) -> None:
+        self.guarded = GuardedMatcher(matcher, stop_ids, metrics=metrics)
+        self.narrowing: list[str] = []  # options of the request that forbid tokens too
+        self._ended = ended
         self.thoughts: Thoughts | None = None  # before the text, where these are bounded
         self._accept = matcher.accept_token
 
@@ -215,8 +265,19 @@ class StackmaskGrammar(StructuredOutputGrammar):
                     return True
             except Exception as error:  # noqa: BLE001 - nothing may reach the engine
                 self.guarded.fail(error)
-                return False
-        return self.guarded.accept_all(tokens)
+        taken = self.guarded.accept_all(tokens)
+        if not taken:
+            self._ended[request_id] = self
+        return taken
+
+    def reason(self) -> tuple[bool, str]:
+        """Return whether a refused token has its cause in the request, and the reason."""
+        if self.guarded.failure is not None:
+            return self.guarded.is_of_request, self.guarded.failure
+        where = f"the server sampled a token that the grammar does not allow: {self.guarded.matcher.refusal}"
+        if self.narrowing:
+            where += f" ({', '.join(self.narrowing)} of the request may leave no token that it allows)"
+        return bool(self.narrowing), where
 
     def validate_tokens(self, tokens: list[int]) -> list[int]:
         """Return the leading allowed tokens, without advancing."""
@@ -228,9 +289,11 @@ class StackmaskGrammar(StructuredOutputGrammar):
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write the mask of the next token into a row."""
+        begun = time.perf_counter()
         if self.thoughts is not None:
             self.thoughts.begin_text()
         self.guarded.fill(bitmask, batch_index)
+        self.guarded.metrics.add("mask_seconds", time.perf_counter() - begun)
 
     def is_terminated(self) -> bool:
         """Return whether the output has ended."""

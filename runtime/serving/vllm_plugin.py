@@ -6,6 +6,7 @@ each vLLM process, possibly several times.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import logging
@@ -15,6 +16,7 @@ from stackmask.runtime.serving.versions import ServerVersionError, check_version
 
 NAME: Final = "stackmask"
 MARK: Final = "_stackmask_original"  # of a function that was wrapped
+COUNTS: Final = "stackmask"  # of a step, among what the scheduler tells the front end
 OPTIONS: Final = "_stackmask_options"  # of the server, at its configuration of structured outputs
 
 logger = logging.getLogger("stackmask.serving")
@@ -43,6 +45,9 @@ def register() -> None:
     _wrap(*manager, "grammar_bitmask", _filling)
     _wrap(*manager, "_fill_bitmasks", _filling_rows)
     _wrap(*manager, "validate_tokens", _drafting)
+    _wrap("vllm.v1.core.sched.scheduler", "Scheduler", "update_from_output", _reporting)
+    _carry_counts()
+    _wrap("vllm.v1.metrics.loggers", "PrometheusStatLogger", "record", _recording)
     _wrap_beam_search()
 
 
@@ -161,6 +166,7 @@ def _creating(original: Any) -> Any:
             grammar = original(self, request)
         reasoner = _reasoner(self, request)
         end = _end_of_thoughts(reasoner)
+        self.backend.narrow(grammar, request.sampling_params)
         self.backend.bound(grammar, _most_tokens(self, request), thinks=reasoner is not None, end=end)
         return grammar
 
@@ -275,6 +281,42 @@ def _applies(manager: Any, request: Any) -> bool:
     if bounds is not None:
         return bool(bounds(request, ()).constraint_start == 0)
     return bool(manager.should_fill_bitmask(request))
+
+
+def _reporting(original: Any) -> Any:
+    def update_from_output(self: Any, *args: Any, **kwargs: Any) -> Any:
+        outputs = original(self, *args, **kwargs)
+        backend = self.structured_output_manager.backend
+        if _is_ours(backend):
+            backend.report(outputs)
+        return outputs
+
+    return update_from_output
+
+
+def _carry_counts() -> None:
+    """Give what the scheduler tells the front end of a step a place for counts: they are shown in another process."""
+    from vllm.v1.metrics.stats import SchedulerStats
+
+    known = SchedulerStats.__dataclass_fields__
+    if COUNTS not in known:
+        kind = dict[str, float] | None
+        place = dataclasses.field(default=None, init=False)
+        (known[COUNTS],) = dataclasses.fields(dataclasses.make_dataclass("_", [(COUNTS, kind, place)]))
+        SchedulerStats.__annotations__[COUNTS] = kind
+        setattr(SchedulerStats, COUNTS, None)
+
+
+def _recording(original: Any) -> Any:
+    def record(self: Any, scheduler_stats: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, scheduler_stats, *args, **kwargs)
+        counts = getattr(scheduler_stats, COUNTS, None)
+        if counts:
+            from stackmask.runtime.serving.metrics import publish
+
+            publish(counts)
+
+    return record
 
 
 def _wrap_beam_search() -> None:

@@ -17,7 +17,8 @@ testclient = pytest.importorskip("starlette.testclient")
 
 from stackmask.runtime.cli.command_serve import hosts_of
 from stackmask.runtime.embedded import load_embedded
-from stackmask.runtime.http.app import Metrics, Service, make_app
+from stackmask.runtime.http.app import Service, make_app
+from stackmask.runtime.serving.metrics import Metrics
 from stackmask.runtime.serving.requests import RequestError
 
 SCHEMA = {

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from enum import Enum
 from types import ModuleType, SimpleNamespace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from unittest.mock import Mock
 
 import pytest
@@ -20,7 +20,7 @@ import stackmask as sm
 torch = pytest.importorskip("torch")
 
 END = 256
-OURS = ("vllm_plugin", "vllm_backend", "sglang_plugin", "sglang_backend")
+OURS = ("metrics", "vllm_plugin", "vllm_backend", "sglang_plugin", "sglang_backend")
 
 
 class Tokenizer:
@@ -33,6 +33,21 @@ class Options(Enum):
 
 class ValidationError(ValueError):
     pass
+
+
+class Counter:
+    """Stands for one of Prometheus's client; ``sums`` are all that were made."""
+
+    sums: ClassVar[dict[str, float]] = {}
+
+    def __init__(self, name: str, _: str, labels: list[str]) -> None:
+        self.name = name
+
+    def labels(self, **labels: str) -> Counter:
+        return Counter(f"{self.name}{labels}", "", [])
+
+    def inc(self, amount: float) -> None:
+        self.sums[self.name] = self.sums.get(self.name, 0) + amount
 
 
 def module(name: str, **names: Any) -> ModuleType:
@@ -75,10 +90,13 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "vllm": module("vllm", __version__="0.32.0"),
         "vllm.sampling_params": module("sampling_params", check_json_nesting=refuse_deep),
         "vllm.exceptions": module("exceptions", VLLMValidationError=ValidationError),
+        "vllm.outputs": module("outputs", RequestError=SimpleNamespace),
         "vllm.v1": module("v1"),
+        "vllm.v1.engine": module("engine", EngineCoreOutput=SimpleNamespace(__struct_fields__=("error",))),
         "vllm.v1.structured_output": module("structured_output"),
         "vllm.v1.structured_output.backend_types": base,
         "vllm.v1.structured_output.request": module("request", get_structured_output_key=lambda p: p.key),
+        "prometheus_client": module("prometheus_client", Counter=Counter),
         "sglang": module("sglang"),
         "sglang.srt": module("srt"),
         "sglang.srt.constrained": module("constrained"),
@@ -90,6 +108,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         [*(bytes([i]) for i in range(256)), None], stop_ids=[END], special_ids=[257], size=260
     )
     monkeypatch.setattr(sm.Vocabulary, "from_huggingface", lambda *_, **__: vocabulary)
+    Counter.sums.clear()
     yield
     for name in OURS:
         sys.modules.pop(f"stackmask.runtime.serving.{name}", None)

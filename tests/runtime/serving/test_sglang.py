@@ -264,3 +264,36 @@ def test_a_server_without_a_reasoning_parser_has_the_backend_itself(
     monkeypatch.setattr(Tokenizer, "encode", lambda *_, **__: [])
     backend = make_backend(server, monkeypatch, reasoning_parser="qwen3")
     assert type(backend) is server.backend.StackmaskBackend
+
+
+def test_counts_are_among_the_metrics_of_the_server(
+    server: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = importlib.import_module("prometheus_client").REGISTRY
+
+    def shown(name: str, **labels: str) -> float:
+        return registry.get_sample_value(f"stackmask:{name}_total", labels) or 0.0
+
+    monkeypatch.setattr(
+        "sglang.srt.runtime_context.get_serving",
+        lambda: SimpleNamespace(
+            constrained_json_disable_any_whitespace=False, reasoning_parser=None, enable_strict_thinking=False
+        ),
+    )
+    for is_shown in (False, True):
+        before = shown("compiles"), shown("mask_seconds"), shown("refusals", limit="none")
+        arguments = SimpleNamespace(enable_metrics=is_shown)
+        backend = server.plugin.make_backend(arguments, Tokenizer(), SIZE, {END})
+        grammar = compiled(backend, GRAMMARS[1])
+        mask = grammar.allocate_vocab_mask(SIZE, 1, "cpu")
+        grammar.fill_vocab_mask_batched([SimpleNamespace(grammar=grammar, row=0)], mask)
+        compiled(backend, ("regex", "[a"))
+        assert shown("compiles") == before[0] + is_shown
+        assert (shown("mask_seconds") > before[1]) is is_shown
+        assert shown("refusals", limit="none") == before[2] + is_shown
+    # what met a limit says so where the server takes the reason of a failed request from
+    grammar.guarded.fail(sm.BudgetError("max_work", 7, "work"))
+    grammar.fill_vocab_mask(mask, 0)
+    assert shown("refusals", limit="max_work") == 1
+    with pytest.raises(ValueError, match="max_work"):
+        grammar.accept_token(END)

@@ -1,0 +1,74 @@
+"""Sums of what a server did, as text or as metrics of Prometheus's client."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final
+
+SLOW_SECONDS: Final = 0.001
+# of a backend in a server of others
+HELP: Final = {
+    "compiles": "Grammars compiled for requests",
+    "compile_seconds": "Seconds spent on compiling grammars, and on their first masks",
+    "mask_seconds": "Seconds of steps spent on masks",
+    "slow_masks": "Masks that took more than a millisecond: first visits of a state",
+    "refusals": "Requests that were refused or ended, by the limit that they met (none: for another reason)",
+}
+
+
+class Metrics:
+    """Sums of what happened; safe for use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sums: dict[str, float] = {}
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a sum; ``name`` may have labels, as Prometheus writes them."""
+        with self._lock:
+            self._sums[name] = self._sums.get(name, 0) + amount
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Add the seconds of a block to ``<name>_seconds_sum``, and 1 to its count."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(f"{name}_seconds_sum", time.perf_counter() - begin)
+            self.add(f"{name}_seconds_count")
+
+    def text(self) -> str:
+        """Return all sums, a line each."""
+        with self._lock:
+            return "".join(f"stackmask_{name} {value:.9g}\n" for name, value in sorted(self._sums.items()))
+
+    def take(self) -> dict[str, float]:
+        """Return the sums since the last call."""
+        with self._lock:
+            taken, self._sums = self._sums, {}
+        return taken
+
+
+def refusal(error: object) -> str:
+    """Return the name of the sum of requests that ended for a reason."""
+    return f"refusals:{getattr(error, 'limit', 'none')}"
+
+
+def publish(sums: Mapping[str, float]) -> None:
+    """Add sums, by the names in HELP, to the counters ``stackmask:…`` of Prometheus's client in this process."""
+    for key, amount in sums.items():
+        name, _, limit = key.partition(":")
+        counter = _counter(name)
+        (counter.labels(limit=limit or "none") if name == "refusals" else counter).inc(amount)
+
+
+@cache  # once in a process; servers say by a variable of the environment how its values are kept, before they start
+def _counter(name: str) -> Any:
+    from prometheus_client import Counter
+
+    return Counter(f"stackmask:{name}", HELP[name], ["limit"] if name == "refusals" else [])
