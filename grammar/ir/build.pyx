@@ -371,7 +371,7 @@ def survey(body):
     cdef list references = [], stack = [body]
     cdef set seen = set(), kinds = set()
     cdef dict names = {}
-    cdef Py_ssize_t size = 0, written = 1, text = 0, placed = 0, depth = 0, i
+    cdef Py_ssize_t size = 0, written = 1, text = 0, placed = 0, ranges = 0, held, depth = 0, i
     cdef bint counts = True
     cdef object expr, key, item
     cdef tuple items
@@ -388,6 +388,8 @@ def survey(body):
             names[(<RuleRef>expr).name] = None
         elif type(expr) is Literal:
             text += len((<Literal>expr).data)
+        elif type(expr) is CharClass:
+            ranges += len((<CharClass>expr).ranges)
         else:
             if type(expr) is Repeat and ((<Repeat>expr).min < 0 or (
                 (<Repeat>expr).max is not None and (<Repeat>expr).max < (<Repeat>expr).min
@@ -402,9 +404,10 @@ def survey(body):
                     placed += len((<Literal>item).data)
     if isinstance(body, Expression):
         depth = (<Expression>body).depth
+    held = size + ranges + text // 128
     if text and written > size:  # some literal may stand at several places
         text = placed
-    return tuple(references), tuple(names), frozenset(kinds), size, written, text, depth, counts
+    return tuple(references), tuple(names), frozenset(kinds), size, written, text, depth, counts, held
 
 
 def derives(expr, productive):

@@ -24,7 +24,9 @@ from stackmask.grammar.source.work import spend
 
 __all__ = ["components", "cycle_through", "facts", "reachable", "reference_graph", "references", "solve"]
 
-MAX_NODES: Final = 400_000  # of all bodies whose facts are remembered; then all are forgotten
+MAX_HELD: Final = (
+    400_000  # by all bodies whose facts are remembered, about 100 bytes each; then all are forgotten
+)
 
 Value = TypeVar("Value")
 
@@ -32,8 +34,9 @@ Value = TypeVar("Value")
 class Facts(NamedTuple):
     """Facts about a body. References, and nodes in ``size``, count once if they are one object.
 
-    ``written``: the number of subexpressions, counting shared objects at each occurrence. ``text``: bytes of
-    the literals, counted likewise. ``depth``: levels below the body. ``counts``: its repetitions are valid.
+    ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
+    counted at each place. ``depth``: levels below the body. ``counts``: its repetitions make sense. ``held``: its nodes,
+    the ranges of its classes, and its text in pieces of 128 bytes: what it takes in memory.
     """
 
     references: tuple[RuleRef, ...]
@@ -44,10 +47,11 @@ class Facts(NamedTuple):
     text: int
     depth: int
     counts: bool
+    held: int
 
 
 _facts: dict[int, tuple[Expr, Facts]] = {}  # by the identity of a body, which is kept
-_held = [0]  # nodes
+_held = [0]
 
 
 def facts(body: Expr) -> Facts:
@@ -56,10 +60,10 @@ def facts(body: Expr) -> Facts:
     if known is not None:
         return known[1]
     found = Facts(*survey(body))
-    _held[0] += found.written
-    if _held[0] > MAX_NODES:
+    _held[0] += found.held
+    if _held[0] > MAX_HELD:
         _facts.clear()
-        _held[0] = found.written
+        _held[0] = found.held
     _facts[id(body)] = (body, found)
     return found
 

@@ -9,6 +9,8 @@ import pytest
 from support.campaign import mostly_campaign
 from support.work import calls_of
 
+from stackmask.grammar import ir
+from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import (
     Choice,
     Complement,
@@ -22,7 +24,7 @@ from stackmask.grammar.ir import (
     Sequence,
     Span,
 )
-from stackmask.grammar.normalize import left_calls, left_recursion, normalize, nullable_rules
+from stackmask.grammar.normalize import graph, left_calls, left_recursion, normalize, nullable_rules
 from stackmask.grammar.normalize.graph import facts
 from stackmask.grammar.normalize.nullable import Ends
 from stackmask.grammar.source.diagnostics import GrammarError
@@ -190,3 +192,18 @@ def test_what_is_written_for_left_recursion_is_bounded_before_it_is_written(
         bodies[f"r{i}"] = Choice((*ways, A, Literal(b"")))
     assert codes(rule_set(bodies, "r0")) == ["G114"]
     assert count <= 2 * left_recursion.MAX_WRITTEN
+
+
+def test_what_is_remembered_of_bodies_is_bounded_by_what_it_holds() -> None:
+    """Few nodes may hold much: a class of all letters has hundreds of ranges, a literal any number of bytes."""
+    text = (
+        "root ::= " + " ".join(f"[\\p{{L}}\\u{{{0x2100 + i:x}}}]" for i in range(100)) + ' "' + "x" * 500_000
+    )
+    for number in range(20):
+        Grammar.from_ebnf(f'{text}{number}"').normalize()
+        bodies = [body for body, _ in graph._facts.values()]
+        parts = {id(part): part for body in bodies for part in ir.walk(body)}.values()
+        ranges = sum(len(part.ranges) for part in parts if isinstance(part, ir.CharClass))
+        data = sum(len(part.data) for part in parts if isinstance(part, ir.Literal))
+        assert len(parts) + ranges + data // 128 <= graph.MAX_HELD
+    assert number and ranges
