@@ -20,7 +20,13 @@ START_SECONDS = 300
 
 
 def installed(folder: Path) -> list[str]:
-    """Make the entry points of this checkout known in a folder; return what belongs on PYTHONPATH."""
+    """Make the entry points of this checkout known in a folder; return what belongs on PYTHONPATH.
+
+    With ``PATCHED`` in the environment, they are not: the server that is on PYTHONPATH has the patch of lab/upstream.
+    """
+    view = str(REPO / "build" / "view")
+    if os.environ.get("PATCHED"):
+        return [view, os.environ.get("PYTHONPATH", "")]
     project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
     made = folder / "stackmask-0.dist-info"
     made.mkdir(parents=True)
@@ -30,7 +36,7 @@ def installed(folder: Path) -> list[str]:
         for group, entries in project["entry-points"].items()
     )
     (made / "entry_points.txt").write_text(points)
-    return [str(REPO / "build" / "view"), str(folder)]
+    return [view, str(folder)]
 
 
 def free_port() -> int:
