@@ -188,12 +188,10 @@ class StackmaskBackend(StructuredOutputBackend):
                 setattr(sent.scheduler_stats, COUNTS, self.metrics.take())
 
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
-        """Complete the text of a request within its token limit, if the options require it.
+        """Let a request end whole within its tokens.
 
         ``thinks``: reasoning precedes the text, and the token ``end`` ends it (None: no single token does).
         """
-        if not self.options.whole or not isinstance(grammar, StackmaskGrammar):
-            return
         if thinks:
             grammar.thoughts = Thoughts(grammar.guarded, end)
         else:

@@ -165,10 +165,11 @@ def _creating(original: Any) -> Any:
             return original(self, request)
         with self.backend.options_of(request.sampling_params.structured_outputs):
             grammar = original(self, request)
-        reasoner = _reasoner(self, request)
-        end = _end_of_thoughts(reasoner)
         self.backend.narrow(grammar, request.sampling_params)
-        self.backend.bound(grammar, _most_tokens(self, request), thinks=reasoner is not None, end=end)
+        if self.backend.options.whole:  # vLLM makes a parser of thoughts where it first needs one
+            reasoner = _reasoner(self, request)
+            end = _end_of_thoughts(reasoner)
+            self.backend.bound(grammar, _most_tokens(self, request), thinks=reasoner is not None, end=end)
         return grammar
 
     return create
