@@ -53,6 +53,7 @@ INPUTS: dict[str, str] = {
     "precompute": f"{SCHEMAS} {FORMS} {MASKS}",
     "regex_masks": f"grammar/ir grammar/regex {MASKS} runtime/fsm",
     "serving_campaign": "grammar pda runtime",
+    "serving_memory": "grammar pda runtime",
     "serving_sglang_tests": "grammar pda runtime/matching runtime/serving",
     "serving_steps": f"{MASKS} runtime/serving",
     "serving_thoughts": "grammar pda runtime",

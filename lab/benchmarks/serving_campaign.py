@@ -449,7 +449,8 @@ def main() -> None:
             result = run_one(name, options, Path(folder))
             print(name, json.dumps(result, indent=1), flush=True)
             if options.write:
-                write(name, result, options.save)
+                other = "" if options.backend == "stackmask" else f", {options.backend}"
+                write(name + other, result, options.save)
 
 
 if __name__ == "__main__":

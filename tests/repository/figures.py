@@ -808,14 +808,30 @@ def _campaign(is_wanted: Callable[[str], bool], file: str = "serving_campaign") 
                 counts["honest: valid"],
                 counts.get("honest: cut", 0),
                 len(found["faults"]),
-                found["memory_mb_after_each_round"][-1],
             )
             rows.append((name.replace("texts", "outputs"), *map(figure, figures)))
     return table(
         file,
-        ["configuration", "requests", "valid", "cut at `max_tokens`", "at fault", "MB after the last round"],
+        ["configuration", "requests", "valid", "cut at `max_tokens`", "at fault"],
         rows,
     )
+
+
+@made("serving-memory")
+def _serving_memory() -> list[str]:
+    """Resident memory of all processes of a server, where it was measured next to some minutes."""
+    rows = []
+    for name, found in result("serving_memory")["configurations"].items():
+        at = {
+            minute: min(found["memory_mb_by_second"], key=lambda sample: abs(sample[0] - 60 * minute))[1]
+            for minute in (1, 5, 10)
+        }
+        requests = sum(found["counts"][kind] for kind in ("honest", "hostile", "cancelled"))
+        front = found["memory_mb_by_process"]["server"]
+        figures = (requests, *at.values(), front[0], front[-1])
+        rows.append((name.partition(", ")[2] or "stackmask", *map(figure, figures)))
+    heads = ["MB", "requests", "minute 1", "5", "10", "front end, first", "last"]
+    return table("serving_memory", heads, rows)
 
 
 TABLES["campaign-serve"] = lambda: _campaign(lambda name: name == "serve")
