@@ -40,7 +40,6 @@ def register() -> None:
     _wrap("vllm.sampling_params", "SamplingParams", "_validate_structured_outputs", _validating)
     manager = ("vllm.v1.structured_output", "StructuredOutputManager")
     _wrap(*manager, "__init__", _starting)
-    _wrap(*manager, "grammar_init", _choosing)
     _wrap(*manager, "_create_grammar", _creating)
     _wrap(*manager, "grammar_bitmask", _filling)
     _wrap(*manager, "_fill_bitmasks", _filling_rows)
@@ -123,38 +122,20 @@ def _is_ours(backend: Any) -> bool:
     return hasattr(type(backend), "fill_step")
 
 
-def _made(manager: Any) -> Any:
-    from stackmask.runtime.serving.vllm_backend import StackmaskBackend
-
-    config = manager.vllm_config
-    size = config.model_config.get_vocab_size()
-    made = StackmaskBackend(config, tokenizer=manager.tokenizer, vocab_size=size)
-    made.ended = {}
-    return made
-
-
 def _starting(original: Any) -> Any:
-    """Create the backend with its manager, so that an unreadable tokenizer is an error at start."""
+    """Make the backend with its manager, which chooses by name; a tokenizer that cannot be read is an error at start."""
 
     def start(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
         original(self, vllm_config, *args, **kwargs)
         wanted = getattr(vllm_config.structured_outputs_config, "backend", None) == NAME
         if wanted and self.backend is None and not vllm_config.model_config.skip_tokenizer_init:
-            self.backend = _made(self)
+            from stackmask.runtime.serving.vllm_backend import StackmaskBackend
+
+            size = vllm_config.model_config.get_vocab_size()
+            self.backend = StackmaskBackend(vllm_config, tokenizer=self.tokenizer, vocab_size=size)
+            self.backend.ended = {}
 
     return start
-
-
-def _choosing(original: Any) -> Any:
-    def grammar_init(self: Any, request: Any) -> Any:
-        asked = request.structured_output_request
-        if asked is not None and self.backend is None:
-            params = request.sampling_params.structured_outputs
-            if params._backend == NAME:
-                self.backend = _made(self)
-        return original(self, request)
-
-    return grammar_init
 
 
 def _creating(original: Any) -> Any:

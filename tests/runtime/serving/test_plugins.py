@@ -330,7 +330,6 @@ def test_vllm_makes_the_backend_of_a_manager(servers: None) -> None:
     sys.modules["vllm.v1.structured_output"].StructuredOutputManager = StructuredOutputManager
     for name, wrapper in (
         ("__init__", plugin._starting),
-        ("grammar_init", plugin._choosing),
         ("_create_grammar", plugin._creating),
         ("grammar_bitmask", plugin._filling),
         ("_fill_bitmasks", plugin._filling_rows),
