@@ -44,6 +44,19 @@ cdef class Crossings:
                 break
         return config
 
+    def taken(self, ConfigId config, bytes text):
+        """Return (how many of the first bytes of a text may come, the place after them)."""
+        cdef ConfigId next
+        cdef Py_ssize_t count = 0
+        cdef unsigned char byte
+        for byte in text:
+            next = self.follow(config, byte)
+            if next == DEAD:
+                break
+            config = next
+            count += 1
+        return count, config
+
     def leads(self, ConfigId config, size_t most):
         """Return the bytes that may come next, in ascending order: at most ``most`` of them."""
         cdef list found = []

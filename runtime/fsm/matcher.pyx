@@ -21,6 +21,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
 
 import numpy as np
 
+from stackmask.runtime.jump_forward.drafts import EMPTY
 from stackmask.runtime.jump_forward.jump_forward import FINAL, NOTHING, Plan, lone_tokens
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
@@ -303,6 +304,13 @@ cdef class FsmMatcher(JumpCalls):
             return Plan(0, tuple(lone_tokens(self.fork(), self.index.size)))
         with self.compiled._jumping:
             return self.compiled._planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
+
+    cdef object find_draft(self, object sources, object count):
+        encoder = self.compiled.vocabulary.encoder
+        if self.terminated or encoder is None:
+            return EMPTY
+        with self.compiled._jumping:
+            return self.compiled._planner.draft(encoder, self.history.back() + 1, self.tokens, sources, count)
 
 
 cdef int fill_row(FsmMatcher matcher, int32_t state, uint32_t* words) except FAILED:

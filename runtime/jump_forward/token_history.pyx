@@ -3,9 +3,11 @@
 
 cimport cython
 from libc.stdint cimport uint8_t
+from libcpp.vector cimport vector
 
 from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
 
+from stackmask.runtime.jump_forward.drafts import EMPTY
 from stackmask.runtime.jump_forward.jump_forward import KEEPS, NOTHING
 
 
@@ -74,6 +76,38 @@ cdef class TokenHistory:
         """Return whether nothing was accepted."""
         return self.taken.empty()
 
+    def ends_with(self, tuple tokens):
+        """Return whether these tokens were accepted last."""
+        cdef size_t size = self.taken.size(), given = len(tokens), i
+        if given > size:
+            return False
+        for i in range(given):
+            if <int32_t>tokens[<Py_ssize_t>i] != self.taken[size - given + i]:
+                return False
+        return True
+
+    def tail(self, size_t size):
+        """Return the last bytes of the text of the tokens accepted after all text: about ``size`` if there are so many.
+
+        Special tokens have none. Cost: linear in what is returned, and in the special tokens there.
+        """
+        cdef size_t i = self.taken.size(), first = self.first(), total = 0
+        cdef int32_t token
+        while i > first and total < size:
+            i -= 1
+            token = self.taken[i]
+            if token < self.texts.size and not self.texts.is_absent(token):
+                total += self.texts.length(token)
+        cdef vector[uint8_t] found
+        found.reserve(total)
+        for k in range(i, self.taken.size()):
+            token = self.taken[k]
+            if token < self.texts.size and not self.texts.is_absent(token):
+                found.insert(
+                    found.end(), self.texts.blob + self.texts.start[token], self.texts.blob + self.texts.start[token + 1]
+                )
+        return (<char*>found.data())[:found.size()]
+
     def window(self, size_t size):
         """Return (the last tokens, whether a text begins there), covering at least ``size`` bytes if
         available.
@@ -132,6 +166,10 @@ cdef class JumpCalls:
         """Return the plan after a context; here nothing is forced."""
         return NOTHING
 
+    cdef object find_draft(self, object sources, object count):
+        """Return a draft of at most so many tokens; here there is none."""
+        return EMPTY
+
     def expected_bytes(self):
         """Return the bytes that may come next, as a set."""
         return self.expected()[0]
@@ -159,6 +197,16 @@ cdef class JumpCalls:
         """
         plan = self.plan_jump(context_ids, max_rollback)
         return plan.rollback, list(plan.tokens)
+
+    def draft(self, sources, count):
+        """Return a ``Draft`` of at most ``count`` tokens that probably come next, for a model to verify.
+
+        It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far as the
+        grammar allows. Empty without the tokenizer (``Vocabulary.with_encoder``).
+        Raises: BudgetError at a limit of the request.
+        Cost: a comparison while the text continues as the last draft has it; else tens of microseconds.
+        """
+        return self.find_draft(sources, count)
 
     def plan_jump(self, context_ids=(), max_rollback=None):
         """Do the same as ``find_jump_forward_tokens``, and give the reason if nothing is proposed."""

@@ -28,6 +28,7 @@ from stackmask.runtime.matching.mask_buffer cimport (
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.matching.step cimport fill_tree
 
+from stackmask.runtime.jump_forward.drafts import EMPTY
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.draft_trees import parents_and_mask
 from stackmask.runtime.matching.mask_buffer import EmptyMaskError, MatcherError, MatcherTypeError, as_integer
@@ -824,6 +825,20 @@ cdef class Matcher(JumpCalls):
         finally:
             self.lock.give(done)
         return plan
+
+    cdef object find_draft(self, object sources, object count):
+        cdef bint done = False
+        encoder = self.compiled.vocabulary.encoder
+        if self.terminated or encoder is None:
+            return EMPTY
+        self.lock.take(self.account)
+        try:
+            self.find_forced()
+            draft = self.tools.planner.draft(encoder, self.history.back(), self.tokens, sources, count)
+            done = True
+        finally:
+            self.lock.give(done)
+        return draft
 
     # -- explanation ----------------------------------------------------------------------------------
 
