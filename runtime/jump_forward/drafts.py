@@ -19,6 +19,7 @@ FORCED, PROMPT, EARLIER = 0, 1, 2  # where a token of a draft comes from
 
 SEARCHED: Final = 1 << 16  # last bytes of a prompt, and of the text written, that are searched
 NEARBY: Final = 1 << 11  # last bytes of a prompt whose values and words are known
+MIN_QUESTION: Final = 16  # bytes of text after JSON that are a question
 MAX_VALUES: Final = 256  # that are looked at among those
 MAX_COPIED: Final = 64  # bytes of one guess
 MAX_TEXT: Final = 160  # bytes of a draft
@@ -29,15 +30,17 @@ _WORD = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
 _NAME = rb"[A-Z\xc3][^\s\"',;:!?()]*"
 _VALUE = re.compile(
-    rb"'((?:[^'\n]|(?<=\w)'(?=\w)){1,80})'(?!\w)"  # in quotes
+    rb"(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w)){1,80})'(?!\w)"  # in quotes
     rb'|"([^"\n]{1,80})"'
-    rb"|(" + _NAME + rb"(?:,? (?:of |the |and |de )?" + _NAME + rb")*)"  # names of several words
+    rb"|(" + _NAME + rb"(?: (?:of |the |de )?" + _NAME + rb")+)"  # names of several words
+    rb"|(?<=[\w,] )(" + _NAME + rb")"  # of one, but for the first one of a sentence
     rb"|([^\s\"',;!?()]*[\d@/_][^\s\"',;!?()]*)"  # dates, addresses, paths
     rb"|([a-z][\w-]{3,})"
 )  # fmt: skip
+_TAIL: Final = 96  # bytes before a place in which a key and a value that was begun are looked for
 _ANCHOR = re.compile(rb"\w+\W{0,8}$")
-_KEY = re.compile(rb"(\w+)\W{0,8}$")
-_OPEN = re.compile(rb"[^\">\n]*$")
+_BEGUN = re.compile(rb"[^\">\n]*$")
+_BEGUN_NUMBER = re.compile(rb"-?[\d.]*$")
 _END = re.compile(rb"[\"'\n]|[,.;:!?)]?(?=\s)|[,.;:!?)](?=$)")
 
 
@@ -76,34 +79,34 @@ class Sources:
         self._chosen: dict[tuple[int, bytes], bytes] = {}
 
     def _read_prompt(self) -> list[tuple[int, bytes]]:
-        """Find the values and words at the end of the prompt."""
+        """Find the values and words at the end of the prompt: the question, which stands after the last JSON of tools."""
         text = self.prompt[-NEARBY:]
-        values = []
-        for match in _VALUE.finditer(text):
-            value = match[match.lastindex or 0].rstrip(b".")
-            if value:
-                values.append((match.start(), value))
+        asked = text.rfind(b"}}") + 2
+        text = text[asked if asked > 1 and len(text) - asked > MIN_QUESTION else 0 :]
+        values = [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(text)]
+        self._values = [value for value in values if value[1]][-MAX_VALUES:]
         self._numbers = [(m.start(), m[0].replace(b",", b"")) for m in _NUMBER.finditer(text)][-MAX_VALUES:]
         for match in _WORD.finditer(text):
             self._words.setdefault(_stem(match[0]), []).append(match.start())
-        self._values = values[-MAX_VALUES:]
         return self._values
 
-    def _nearest(self, values: list[tuple[int, bytes]], key: bytes, written: bytes) -> list[bytes]:
-        """Return values, those first that stand near the words of a key, and those last that are written already."""
-        places = [place for word in _WORD.findall(key) for place in self._words.get(_stem(word), ())]
+    def _nearest(self, values: list[tuple[int, bytes]], written: bytes) -> list[bytes]:
+        """Return values, those first that stand near the words of the key before, those last that the line has."""
+        key = _ANCHOR.search(written, max(0, len(written) - _TAIL))
+        places = [p for word in _WORD.findall(key[0] if key else b"") for p in self._words.get(_stem(word), ())]
+        line = written[max(written.rfind(b"\n"), len(written) - NEARBY) + 1 :]
 
         def distance(value: tuple[int, bytes]) -> tuple[bool, int]:
-            place = value[0]
+            place, text = value
             # a value after the word is likelier than one before it
             near = min((place - p if place >= p else 2 * (p - place) for p in places), default=place)
-            return value[1] in written, near
+            return b" " + text in line or b'"' + text in line or b"[" + text in line, near
 
         return [value for _, value in sorted(values, key=distance)]
 
     def earlier(self, written: bytes) -> tuple[bytes, int]:
         """Return the text after the last place that was like the end of what is written, and its source."""
-        match = _ANCHOR.search(written, max(0, len(written) - 96))
+        match = _ANCHOR.search(written, max(0, len(written) - _TAIL))
         if match is None:
             return b"", PROMPT
         anchor = match[0]
@@ -121,48 +124,45 @@ class Sources:
         return self.prompt[found + len(anchor) : found + len(anchor) + MAX_COPIED], source
 
     def number(self, written: bytes, fits: Callable[[bytes], bool]) -> bytes:
-        """Return the number of the prompt that may be meant after a key."""
+        """Return the rest of the number of the prompt that was begun, or the one that may be meant after a key."""
         if self._values is None:
             self._read_prompt()
-        match = _KEY.search(written, max(0, len(written) - 96))
-        for value in self._nearest(self._numbers, match[1] if match else b"", written[-NEARBY:]):
-            if fits(value):
-                return value
-        return b""
+        match = _BEGUN_NUMBER.search(written, max(0, len(written) - _TAIL))
+        begun = match[0] if match else b""
+        if begun:
+            longer = [value for _, value in self._numbers if value.startswith(begun)]
+            return b"" if begun in longer else next((value[len(begun) :] for value in longer), b"")
+        return next(filter(fits, self._nearest(self._numbers, written)), b"")
 
     def string(self, written: bytes, fits: Callable[[bytes], bool]) -> bytes:
         """Return the rest of the value of the prompt that was begun, or that is meant after a key, with its quote."""
         values = self._values if self._values is not None else self._read_prompt()
-        match = _OPEN.search(written, max(0, len(written) - 96))
+        match = _BEGUN.search(written, max(0, len(written) - _TAIL))
         begun = match[0] if match else b""
         if begun:
-            for _, value in values:
-                if value.startswith(begun):
-                    return value[len(begun) :] + b'"'
-            return b""
-        match = _KEY.search(written, max(0, len(written) - 96))
-        for value in self._nearest(values, match[1] if match else b"", written[-NEARBY:]):
-            if fits(value + b'"'):
-                return value + b'"'
-        return b""
+            return next((value[len(begun) :] + b'"' for _, value in values if value.startswith(begun)), b"")
+        return next((value + b'"' for value in self._nearest(values, written) if fits(value + b'"')), b"")
 
     def choice(self, place: int, written: bytes, choices: tuple[bytes, ...]) -> bytes:
-        """Return the choice that has most of its words in the prompt; the last of equal ones."""
-        begun = _OPEN.search(written, max(0, len(written) - 96))
-        before = begun[0] if begun else b""
-        chosen = self._chosen.get((place, before))
+        """Return the choice that has most of its words in the prompt; of equal ones the last, which closes."""
+        match = _BEGUN.search(written, max(0, len(written) - _TAIL))
+        begun = match[0] if match else b""
+        chosen = self._chosen.get((place, begun))
         if chosen is None:
             if self._values is None:
                 self._read_prompt()
             if len(self._chosen) >= MAX_REMEMBERED:
                 self._chosen.clear()
-            chosen = max(reversed(choices), key=lambda text: self._score(before + text[:MAX_COPIED]))
-            self._chosen[place, before] = chosen
-        return chosen
+            is_spaced, is_open = b": " in written[-_TAIL:], written[-1:] in (b"[", b"{")
 
-    def _score(self, text: bytes) -> float:
-        words = [_stem(word) for word in _WORD.findall(text)]
-        return sum(len(word) for word in words if word in self._words) / (8 + sum(map(len, words)))
+            def score(text: bytes) -> tuple[float, bool]:
+                words = [_stem(word) for word in _WORD.findall(begun[-_TAIL:] + text[:MAX_COPIED])]
+                known = sum(len(word) for word in words if word in self._words)
+                spaced = (text[:1] == b" ") == is_spaced
+                return known / (8 + sum(map(len, words))), spaced and not (is_open and text[:1] in (b"]", b"}"))
+
+            chosen = self._chosen[place, begun] = max(reversed(choices), key=score)
+        return chosen
 
 
 def _stem(word: bytes) -> bytes:
@@ -211,9 +211,8 @@ class Guesser:
                 return value, PROMPT
             end = _END.search(copied)
             return copied[: end.start()] if end and end.start() else b"", PROMPT
-        if number and not written[-1:].isdigit():
-            if value := sources.number(written, fits):
-                return value, PROMPT
+        if number and (value := sources.number(written, fits)):
+            return value, PROMPT
         return (sources.choice(place, written, choices), PROMPT) if choices else (b"", PROMPT)
 
     def pieces(self, place: int, written: bytes, sources: Sources) -> list[Piece]:
