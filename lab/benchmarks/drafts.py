@@ -152,6 +152,7 @@ class Count:
         self.proposed: Counter[int] = Counter()
         self.skipped: Counter[str] = Counter()
         self.step_us: list[float] = []
+        self.again_us: list[float] = []
 
     def add(self, other: Count) -> None:
         for name in ("turns", "tokens", "jumped", "steps", "drafted"):
@@ -198,9 +199,9 @@ def follow(count: Count, matcher: Any, sources: Any, ids: list[int], fails: list
     """Follow one answer; count what is accepted of each draft."""
     i = 0
     while i < len(ids):
-        start = time.perf_counter_ns()
+        start = time.thread_time_ns()
         draft = matcher.draft(sources, DRAFT)
-        count.step_us.append((time.perf_counter_ns() - start) / 1000)
+        count.step_us.append((time.thread_time_ns() - start) / 1000)
         count.steps += 1
         count.drafted += bool(draft.tokens)
         step = 0
@@ -213,6 +214,13 @@ def follow(count: Count, matcher: Any, sources: Any, ids: list[int], fails: list
         for token in ids[i : i + step + 1]:
             assert matcher.accept_token(token)
         i += step + 1
+
+
+def times_of(values: list[float]) -> dict[str, float]:
+    """Return mean and percentiles of microseconds."""
+    times = sorted(values)
+    p50, p99 = times[len(times) // 2], times[int(0.99 * len(times))]
+    return {"mean": round(sum(times) / len(times), 1), "p50": round(p50, 1), "p99": round(p99, 1)}
 
 
 def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, Any]:
@@ -250,6 +258,10 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
             count.jumped += jumped(matcher, ids)
             fails: list[Any] = []
             follow(count, matcher, Sources(turn.prompt.encode()), ids, fails)
+            matcher.reset()
+            again = Count()
+            follow(again, matcher, Sources(turn.prompt.encode()), ids)
+            count.again_us += again.step_us
             if show > 0:
                 show -= 1
                 print("----", turn.prompt[-400:], "\n>>>", text)
@@ -258,10 +270,10 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
         found[name] = count.summary()
         total.add(count)
         total.step_us += count.step_us
+        total.again_us += count.again_us
         print(name, json.dumps(found[name]), flush=True)
-    times = sorted(total.step_us)
     found["all"] = total.summary()
-    found["draft_us"] = {"mean": round(sum(times) / len(times), 1), "p50": round(times[len(times) // 2], 1), "p99": round(times[int(0.99 * len(times))], 1)}
+    found["first_us"], found["again_us"] = times_of(total.step_us), times_of(total.again_us)
     return found
 
 
@@ -283,7 +295,7 @@ def main() -> int:
         random.Random(7).shuffle(all_turns)
         turns[name] = all_turns[: options.turns]
     result = {name: measure(options.data / "tokenizers" / name, turns, options.show) for name in options.tokenizers}
-    print(json.dumps({name: [found["all"], found["draft_us"]] for name, found in result.items()}, indent=1))
+    print(json.dumps({name: [found["all"], found["first_us"], found["again_us"]] for name, found in result.items()}, indent=1))
     if options.write:
         write_result("drafts", {"draft_tokens": DRAFT, "tokenizers": result})
     return 0

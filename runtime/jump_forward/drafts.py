@@ -9,7 +9,9 @@ forced text follows again, up to the next guess. Drafts need not be right: a wro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from stackmask.runtime.jump_forward.forced_text import TOKEN, ForcedText
@@ -22,7 +24,7 @@ NEARBY: Final = 1 << 11  # last bytes of a prompt whose values and words are kno
 MIN_QUESTION: Final = 16  # bytes of text after JSON that are a question
 MAX_VALUES: Final = 256  # that are looked at among those
 MAX_COPIED: Final = 64  # bytes of one guess
-MAX_TEXT: Final = 160  # bytes of a draft
+TOKEN_BYTES: Final = 5  # bytes of a draft for each of its tokens
 MAX_CHOICES: Final = 16  # first bytes at a place where the words of the prompt choose
 MAX_REMEMBERED: Final = 4096  # answers to the same question of one request
 
@@ -37,11 +39,11 @@ _VALUE = re.compile(
     rb"|([^\s\"',;!?()]*[\d@/_][^\s\"',;!?()]*)"  # dates, addresses, paths
     rb"|([a-z][\w-]{3,})"
 )  # fmt: skip
-_TAIL: Final = 96  # bytes before a place in which a key and a value that was begun are looked for
-_ANCHOR = re.compile(rb"\w+\W{0,8}$")
-_BEGUN = re.compile(rb"[^\">\n]*$")
-_BEGUN_NUMBER = re.compile(rb"-?[\d.]*$")
 _END = re.compile(rb"[\"'\n]|[,.;:!?)]?(?=\s)|[,.;:!?)](?=$)")
+_TAIL: Final = 48  # bytes before a place in which a key is looked for, or what was begun
+_IS_WORD: Final = bytes(b"w"[0] if bytes([c]).isalnum() or c == b"_"[0] else b" "[0] for c in range(256))
+_IS_NUMBER: Final = bytes(b"d"[0] if c in b"0123456789.-" else b" "[0] for c in range(256))
+_AFTER_WORD: Final = 8  # bytes that may stand between a key and its value
 
 
 class Draft(NamedTuple):
@@ -62,6 +64,30 @@ class Piece(NamedTuple):
 EMPTY: Final = Draft()
 
 
+class Values:
+    """Values of a text in the order of their places."""
+
+    def __init__(self, found: list[tuple[int, bytes]]) -> None:
+        self.found = [value for value in found if value[1]][-MAX_VALUES:]
+        self._places = [place for place, _ in self.found]
+
+    def rest(self, begun: bytes) -> bytes:
+        """Return the rest of the first value that begins so; nothing if one is just this."""
+        longer = [value for _, value in self.found if value.startswith(begun)]
+        return longer[0][len(begun) :] if longer and begun not in longer else b""
+
+    def likely(self, words: list[int], line: bytes) -> Iterator[bytes]:
+        """Yield values, those first that stand next to the places of words. None that a line has already."""
+        near = []
+        for word in words:
+            i = bisect_left(self._places, word)
+            near += [(self._places[k] - word if k == i else 2 * (word - self._places[k]), k) for k in (i, i - 1) if 0 <= k < len(self.found)]
+        for _, k in (*sorted(near), *((0, k) for k in range(len(self.found)))):
+            value = self.found[k][1]
+            if b" " + value not in line and b'"' + value not in line and b"[" + value not in line:
+                yield value
+
+
 class Sources:
     """What the drafts of one request are copied from; remembers its last draft.
 
@@ -72,97 +98,96 @@ class Sources:
         self.prompt = prompt[-SEARCHED:]
         self.draft = EMPTY  # the last one, after ``calls`` accept calls
         self.calls = 0
-        self._values: list[tuple[int, bytes]] | None = None
-        self._numbers: list[tuple[int, bytes]] = []
-        self._words: dict[bytes, list[int]] = {}
         self._found: dict[bytes, int] = {}
-        self._chosen: dict[tuple[int, bytes], bytes] = {}
+        self._chosen: dict[int, bytes] = {}
 
-    def _read_prompt(self) -> list[tuple[int, bytes]]:
-        """Find the values and words at the end of the prompt: the question, which stands after the last JSON of tools."""
+    @cached_property
+    def _question(self) -> bytes:
+        """The end of the prompt, after the last JSON of tools if there is any."""
         text = self.prompt[-NEARBY:]
         asked = text.rfind(b"}}") + 2
-        text = text[asked if asked > 1 and len(text) - asked > MIN_QUESTION else 0 :]
-        values = [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(text)]
-        self._values = [value for value in values if value[1]][-MAX_VALUES:]
-        self._numbers = [(m.start(), m[0].replace(b",", b"")) for m in _NUMBER.finditer(text)][-MAX_VALUES:]
-        for match in _WORD.finditer(text):
-            self._words.setdefault(_stem(match[0]), []).append(match.start())
-        return self._values
+        return text[asked if asked > 1 and len(text) - asked > MIN_QUESTION else 0 :]
 
-    def _nearest(self, values: list[tuple[int, bytes]], written: bytes) -> list[bytes]:
-        """Return values, those first that stand near the words of the key before, those last that the line has."""
-        key = _ANCHOR.search(written, max(0, len(written) - _TAIL))
-        places = [p for word in _WORD.findall(key[0] if key else b"") for p in self._words.get(_stem(word), ())]
-        line = written[max(written.rfind(b"\n"), len(written) - NEARBY) + 1 :]
+    @cached_property
+    def _strings(self) -> Values:
+        return Values([(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(self._question)])
 
-        def distance(value: tuple[int, bytes]) -> tuple[bool, int]:
-            place, text = value
-            # a value after the word is likelier than one before it
-            near = min((place - p if place >= p else 2 * (p - place) for p in places), default=place)
-            return b" " + text in line or b'"' + text in line or b"[" + text in line, near
+    @cached_property
+    def _numbers(self) -> Values:
+        return Values([(m.start(), m[0].replace(b",", b"")) for m in _NUMBER.finditer(self._question)])
 
-        return [value for _, value in sorted(values, key=distance)]
+    @cached_property
+    def _words(self) -> dict[bytes, list[int]]:
+        words: dict[bytes, list[int]] = {}
+        for match in _WORD.finditer(self._question):
+            words.setdefault(_stem(match[0]), []).append(match.start())
+        return words
 
-    def earlier(self, written: bytes) -> tuple[bytes, int]:
+    def earlier(self, written: bytes, anchor: bytes) -> tuple[bytes, int]:
         """Return the text after the last place that was like the end of what is written, and its source."""
-        match = _ANCHOR.search(written, max(0, len(written) - _TAIL))
-        if match is None:
+        if not anchor:
             return b"", PROMPT
-        anchor = match[0]
         source = EARLIER if b'"' in anchor or b"=" in anchor else PROMPT
-        at = written.rfind(anchor, 0, len(written) - 1)
-        if at >= 0 and source == EARLIER:
+        at = written.rfind(anchor, 0, len(written) - 1) if source == EARLIER else -1
+        if at >= 0:
             return written[at + len(anchor) : at + len(anchor) + MAX_COPIED], source
         found = self._found.get(anchor)
         if found is None:
             if len(self._found) >= MAX_REMEMBERED:
                 self._found.clear()
             found = self._found[anchor] = self.prompt.rfind(anchor)
-        if found < 0:
-            return b"", source
-        return self.prompt[found + len(anchor) : found + len(anchor) + MAX_COPIED], source
+        found += len(anchor)
+        return self.prompt[found : found + MAX_COPIED] if found >= len(anchor) else b"", source
 
-    def number(self, written: bytes, fits: Callable[[bytes], bool]) -> bytes:
+    def _likely(self, values: Values, written: bytes, anchor: bytes) -> Iterator[bytes]:
+        places = [place for word in _WORD.findall(anchor) for place in self._words.get(_stem(word), ())]
+        return values.likely(places[:MAX_CHOICES], written[max(written.rfind(b"\n"), len(written) - NEARBY) + 1 :])
+
+    def number(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
         """Return the rest of the number of the prompt that was begun, or the one that may be meant after a key."""
-        if self._values is None:
-            self._read_prompt()
-        match = _BEGUN_NUMBER.search(written, max(0, len(written) - _TAIL))
-        begun = match[0] if match else b""
+        tail = written[-_TAIL:]
+        begun = tail[len(tail.translate(_IS_NUMBER).rstrip(b"d")) :]
         if begun:
-            longer = [value for _, value in self._numbers if value.startswith(begun)]
-            return b"" if begun in longer else next((value[len(begun) :] for value in longer), b"")
-        return next(filter(fits, self._nearest(self._numbers, written)), b"")
+            return self._numbers.rest(begun)
+        return next(filter(fits, self._likely(self._numbers, written, anchor)), b"")
 
-    def string(self, written: bytes, fits: Callable[[bytes], bool]) -> bytes:
+    def string(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
         """Return the rest of the value of the prompt that was begun, or that is meant after a key, with its quote."""
-        values = self._values if self._values is not None else self._read_prompt()
-        match = _BEGUN.search(written, max(0, len(written) - _TAIL))
-        begun = match[0] if match else b""
+        first = max(written.rfind(mark, -_TAIL) for mark in (b'"', b">", b"\n")) + 1
+        begun = written[max(first, len(written) - _TAIL) :]
         if begun:
-            return next((value[len(begun) :] + b'"' for _, value in values if value.startswith(begun)), b"")
-        return next((value + b'"' for value in self._nearest(values, written) if fits(value + b'"')), b"")
+            rest = self._strings.rest(begun)
+            return rest + b'"' if rest else b""
+        likely = self._likely(self._strings, written, anchor)
+        return next((value + b'"' for value in likely if fits(value + b'"')), b"")
 
-    def choice(self, place: int, written: bytes, choices: tuple[bytes, ...]) -> bytes:
+    def choice(self, place: int, written: bytes, choices: Choices) -> bytes:
         """Return the choice that has most of its words in the prompt; of equal ones the last, which closes."""
-        match = _BEGUN.search(written, max(0, len(written) - _TAIL))
-        begun = match[0] if match else b""
-        chosen = self._chosen.get((place, begun))
+        chosen = self._chosen.get(place)
         if chosen is None:
-            if self._values is None:
-                self._read_prompt()
             if len(self._chosen) >= MAX_REMEMBERED:
                 self._chosen.clear()
             is_spaced, is_open = b": " in written[-_TAIL:], written[-1:] in (b"[", b"{")
 
-            def score(text: bytes) -> tuple[float, bool]:
-                words = [_stem(word) for word in _WORD.findall(begun[-_TAIL:] + text[:MAX_COPIED])]
+            def score(k: int) -> tuple[float, bool]:
+                text, words = choices.texts[k], choices.words[k]
                 known = sum(len(word) for word in words if word in self._words)
                 spaced = (text[:1] == b" ") == is_spaced
                 return known / (8 + sum(map(len, words))), spaced and not (is_open and text[:1] in (b"]", b"}"))
 
-            chosen = self._chosen[place, begun] = max(reversed(choices), key=score)
+            chosen = choices.texts[max(reversed(range(len(choices.texts))), key=score)]
+            self._chosen[place] = chosen
         return chosen
+
+
+def _anchor(written: bytes) -> bytes:
+    """Return the last word and what stands after it, if that is short."""
+    tail = written[-_TAIL:]
+    kinds = tail.translate(_IS_WORD)
+    end = len(kinds.rstrip())
+    if not end or len(tail) - end > _AFTER_WORD:
+        return b""
+    return tail[kinds.rfind(b" ", 0, end) + 1 :]
 
 
 def _stem(word: bytes) -> bytes:
@@ -170,56 +195,65 @@ def _stem(word: bytes) -> bytes:
     return word[:-1] if len(word) > 3 and word.endswith(b"s") else word
 
 
+class Choices(NamedTuple):
+    """What may come at a place: texts up to the next choice with their words, a number, nearly anything."""
+
+    texts: tuple[bytes, ...]
+    words: tuple[tuple[bytes, ...], ...]
+    number: bool
+    anything: bool
+
+
 class Guesser:
     """Continue texts of one family by guesses. ``forced``: what may come. Not safe for several threads at once."""
 
     def __init__(self, forced: ForcedText) -> None:
         self._forced = forced
-        self._choices: dict[int, tuple[tuple[bytes, ...], bool, bool]] = {}
+        self._choices: dict[int, Choices] = {}
 
-    def _choices_at(self, place: int) -> tuple[tuple[bytes, ...], bool, bool]:
-        """Return (the texts up to the next choice, whether a number may come, whether nearly anything may)."""
-        known = self._choices.get(place)
-        if known is None:
-            leads = self._forced.leads(place, 2 * MAX_CHOICES)
-            digits = any(0x30 <= lead <= 0x39 for lead in leads)
+    def _choices_at(self, place: int) -> Choices:
+        """Find what may come at a place."""
+        leads = self._forced.leads(place, 2 * MAX_CHOICES)
+        digits = any(0x30 <= lead <= 0x39 for lead in leads)
+        texts = []
+        if len(leads) < 2 * MAX_CHOICES:
             others = [lead for lead in leads if not (0x30 <= lead <= 0x39 or lead in b"+-.eE")] if digits else leads
-            texts = []
-            if len(leads) < 2 * MAX_CHOICES:
-                for lead in others[:MAX_CHOICES]:
-                    first = bytes([lead])
-                    run, whole, *_ = self._forced.run(self._forced.after(place, first))
-                    texts.append(first + run[:whole])
-            if len(self._choices) >= MAX_REMEMBERED:
-                self._choices.clear()
-            known = self._choices[place] = tuple(texts), digits, len(leads) >= 2 * MAX_CHOICES
-        return known
+            for lead in others[:MAX_CHOICES]:
+                first = bytes([lead])
+                run, whole, *_ = self._forced.run(self._forced.after(place, first))
+                texts.append(first + run[:whole])
+        if len(self._choices) >= MAX_REMEMBERED:
+            self._choices.clear()
+        words = tuple(tuple(map(_stem, _WORD.findall(text[:MAX_COPIED]))) for text in texts)
+        found = self._choices[place] = Choices(tuple(texts), words, digits, len(leads) >= 2 * MAX_CHOICES)
+        return found
 
     def guess(self, place: int, written: bytes, sources: Sources) -> tuple[bytes, int]:
         """Return a text that may come at a place after what is written, and where it comes from."""
-        choices, number, anything = self._choices_at(place)
+        choices = self._choices.get(place) or self._choices_at(place)
 
         def fits(text: bytes) -> bool:
             return bool(self._forced.after(place, text))
 
-        copied, source = sources.earlier(written)
+        anchor = _anchor(written)
+        copied, source = sources.earlier(written, anchor)
         if source == EARLIER and copied and fits(copied[:1]):
-            end = _END.search(copied, 1) if anything else None
+            end = _END.search(copied, 1) if choices.anything else None
             return copied[: end.end() if end else None], EARLIER
-        if anything:
-            if value := sources.string(written, fits):
+        if choices.anything:
+            if value := sources.string(written, anchor, fits):
                 return value, PROMPT
             end = _END.search(copied)
             return copied[: end.start()] if end and end.start() else b"", PROMPT
-        if number and (value := sources.number(written, fits)):
+        if choices.number and (value := sources.number(written, anchor, fits)):
             return value, PROMPT
-        return (sources.choice(place, written, choices), PROMPT) if choices else (b"", PROMPT)
+        return (sources.choice(place, written, choices), PROMPT) if choices.texts else (b"", PROMPT)
 
-    def pieces(self, place: int, written: bytes, sources: Sources) -> list[Piece]:
-        """Return the parts of a text that may come."""
+    def pieces(self, place: int, written: bytes, sources: Sources, most: int) -> list[Piece]:
+        """Return the parts of a text that may come, ``most`` bytes or a few more."""
         pieces: list[Piece] = []
         size = 0
-        while size < MAX_TEXT:
+        while size < most:
             run, whole, what_follows, token, end = self._forced.run(place)
             if run:
                 pieces.append(Piece(run[:whole], FORCED))
@@ -231,7 +265,7 @@ class Guesser:
                 break
             written += run
             guess, source = self.guess(end, written, sources)
-            taken, place = self._forced.taken(end, guess[: MAX_TEXT - size])
+            taken, place = self._forced.taken(end, guess)
             if not taken:
                 break
             pieces.append(Piece(guess[:taken], source))

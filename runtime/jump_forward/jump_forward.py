@@ -17,6 +17,7 @@ Earlier tokens are kept up to the last boundary that they share with the new enc
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from stackmask.runtime.jump_forward.drafts import EMPTY, FORCED, SEARCHED, Draft, Guesser, Piece, Sources
+from stackmask.runtime.jump_forward.drafts import EMPTY, FORCED, SEARCHED, TOKEN_BYTES, Draft, Guesser, Piece, Sources
 from stackmask.runtime.jump_forward.forced_text import FINAL, TOKEN, ForcedText
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
 
@@ -49,6 +50,9 @@ MARKS = b'"{}[](),:;'
 FEW = 8  # first bytes of which all are tried
 DIGITS = 3  # in a row that a tokenizer may take together
 FOLLOWERS = 1024  # places whose possible next characters are remembered
+
+# of a draft, encoded by itself: pre-tokenizers begin anew at a blank, and at a mark after a letter or digit
+_UNIT = re.compile(rb" *[^ \w]*(?:\w+(?:[^\w \"{}\[\](),:;]+\w*)*)?")
 
 # the groups of characters that pre-tokenizers tell apart; the first of each that may come is tried
 _CHARACTER_GROUPS = (
@@ -109,6 +113,7 @@ class JumpPlanner:
         self._plans: dict[tuple[int, tuple[int, ...], bool], Plan] = {}
         self._followers: dict[tuple[int, bool], list[bytes]] = {}
         self._guesser = Guesser(forced)
+        self._units: dict[bytes, tuple[int, ...]] = {}
         self.encodings = 0  # texts that were encoded
 
     def _use(self, encoder: Encoder) -> None:
@@ -119,6 +124,7 @@ class JumpPlanner:
         self._problem = ""
         self._adds_blank = self._finds_blank()
         self._plans.clear()
+        self._units.clear()
         self._encoder = encoder
 
     def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
@@ -170,45 +176,51 @@ class JumpPlanner:
         came = history.size() - sources.calls
         if 0 <= came < len(tokens) and history.ends_with(tokens[:came]):
             return Draft(tokens[came : came + count], kinds[came : came + count])
-        pieces = self._guesser.pieces(config, history.tail(SEARCHED), sources)
+        pieces = self._guesser.pieces(config, history.tail(SEARCHED), sources, TOKEN_BYTES * count)
         sources.calls = history.size()
-        sources.draft = self._drafted(history.window(1), pieces) if pieces else EMPTY
+        sources.draft = self._drafted(pieces) if pieces else EMPTY
         tokens, kinds = sources.draft
         return Draft(tokens[:count], kinds[:count])
 
-    def _drafted(self, window: tuple[Sequence[int], bool], pieces: list[Piece]) -> Draft:
-        """Encode the pieces of a draft after the last tokens written."""
-        before = b"".join([self._texts[token] or b"" for token in window[0]])
+    def _drafted(self, pieces: list[Piece]) -> Draft:
+        """Encode the pieces of a draft, unit by unit: most of them were met before."""
         tokens: list[int] = []
         kinds: list[int] = []
         text = b""
         ends: list[tuple[int, int]] = []
-        for piece in [*pieces, Piece(b"", FORCED, -2)]:
+        for piece in pieces:
             text += piece.text
             ends.append((len(text), piece.source))
-            if piece.special == -1:
+            if piece.special < 0:
                 continue
-            if text:
-                while _is_cut_short(text):
-                    text = text[:-1]
-                made = self._written(before + text)
-                if made is not None and len(before) in made.bounds:
-                    first = made.bounds.index(len(before))
-                else:  # the tokenizer would write the last tokens anew
-                    before, first, made = b"", 0, self._written(text)
-                if made is None:
-                    break
-                k = 0
-                for i in range(first, len(made.ids)):
-                    while k < len(ends) - 1 and ends[k][0] + len(before) < made.bounds[i + 1]:
-                        k += 1
-                    tokens.append(made.ids[i])
-                    kinds.append(ends[k][1])
-            if piece.special >= 0:
-                tokens.append(piece.special)
-                kinds.append(FORCED)
-            before, text, ends = b"", b"", []
+            self._add_units(text, ends, tokens, kinds)
+            tokens.append(piece.special)
+            kinds.append(FORCED)
+            text, ends = b"", []
+        self._add_units(text, ends, tokens, kinds)
         return Draft(tuple(tokens), tuple(kinds))
+
+    def _add_units(
+        self, text: bytes, ends: list[tuple[int, int]], tokens: list[int], kinds: list[int]
+    ) -> None:
+        """Append the tokens of a text, and the source of the part that the last byte of each is in."""
+        texts = self._texts
+        at = k = 0
+        for unit in (text,) if self._adds_blank else _UNIT.findall(text):
+            made = self._units.get(unit)
+            if made is None:
+                written = None if _is_cut_short(unit) else self._written(unit)
+                if len(self._units) >= MAX_PLANS:
+                    self._units.clear()
+                made = self._units[unit] = () if written is None else tuple(written.ids)
+            if not made and unit:
+                return
+            for token in made:
+                at += len(texts[token] or b"")
+                while k < len(ends) - 1 and ends[k][0] < at:
+                    k += 1
+                tokens.append(token)
+                kinds.append(ends[k][1])
 
     def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
         """Compute a proposal from a window; None if the window shares no boundary with its new encoding."""
