@@ -24,7 +24,15 @@ from typing import Any, NamedTuple
 from json_grammar import load_tokenizer
 from record import DATA, use_checkout, write_result
 
-SETS = ("simple_python", "multiple", "parallel", "parallel_multiple", "live_simple", "live_multiple", "multi_turn_base")
+SETS = (
+    "simple_python",
+    "multiple",
+    "parallel",
+    "parallel_multiple",
+    "live_simple",
+    "live_multiple",
+    "multi_turn_base",
+)
 TOKENIZERS = ("llama3-128k", "qwen3-151k", "mistral-tekken-131k")
 TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": None}
 DOCS = {"GorillaFileSystem": "gorilla_file_system", "MathAPI": "math_api", "MessageAPI": "message_api", "TwitterAPI": "posting_api", "TicketAPI": "ticket_api", "TradingBot": "trading_bot", "TravelAPI": "travel_booking", "VehicleControlAPI": "vehicle_control"}  # fmt: skip
@@ -48,7 +56,9 @@ def schema_of(given: Any) -> Any:
         return [schema_of(item) for item in given]
     if not isinstance(given, dict):
         return given
-    found = {key: schema_of(value) for key, value in given.items() if key not in ("default", "optional", "format")}
+    found = {
+        key: schema_of(value) for key, value in given.items() if key not in ("default", "optional", "format")
+    }
     if isinstance(given.get("type"), str):
         kind = TYPES.get(given["type"], given["type"])
         found.pop("type")
@@ -61,7 +71,11 @@ def schema_of(given: Any) -> Any:
 
 def tool_of(function: dict[str, Any]) -> dict[str, Any]:
     parameters = schema_of(function["parameters"])
-    about = {"name": function["name"], "description": function.get("description", ""), "parameters": parameters}
+    about = {
+        "name": function["name"],
+        "description": function.get("description", ""),
+        "parameters": parameters,
+    }
     return {"type": "function", "function": about}
 
 
@@ -87,7 +101,10 @@ def in_order(call: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str, Any
     order = list(tool["parameters"].get("properties", ()))
     if not set(call["arguments"]) <= set(order):
         return None
-    return {"name": call["name"], "arguments": {k: call["arguments"][k] for k in order if k in call["arguments"]}}
+    return {
+        "name": call["name"],
+        "arguments": {k: call["arguments"][k] for k in order if k in call["arguments"]},
+    }
 
 
 def single_turns(data: Path, name: str) -> Iterator[Turn]:
@@ -172,7 +189,8 @@ class Count:
                 name: round(share * self.accepted[i], 2) for i, name in enumerate(SOURCES)
             },
             "of_proposed_accepted_percent": {
-                name: round(100 * self.accepted[i] / max(1, self.proposed[i]), 1) for i, name in enumerate(SOURCES)
+                name: round(100 * self.accepted[i] / max(1, self.proposed[i]), 1)
+                for i, name in enumerate(SOURCES)
             },
             "times_forced": round(self.accepted.total() / max(1, self.jumped), 3),
             "model_steps_percent": round(share * self.steps, 2),
@@ -240,7 +258,9 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
                 continue
             text = "\n".join(written(call) for call in calls)
             try:
-                grammar = sm.tools.grammar("hermes", turn.tools, tool_choice="required", reasoning="off", profile="model")
+                grammar = sm.tools.grammar(
+                    "hermes", turn.tools, tool_choice="required", reasoning="off", profile="model"
+                )
             except sm.StackmaskError as error:
                 count.skipped[type(error).__name__] += 1
                 continue
@@ -266,7 +286,14 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
                 show -= 1
                 print("----", turn.prompt[-400:], "\n>>>", text)
                 for at, draft, step in fails:
-                    print("   ", repr(tokenizer.decode(ids[:at])[-30:]), "wanted", repr(tokenizer.decode(ids[at : at + 3])), "drafted", repr(tokenizer.decode(draft.tokens[step : step + 5])))
+                    print(
+                        "   ",
+                        repr(tokenizer.decode(ids[:at])[-30:]),
+                        "wanted",
+                        repr(tokenizer.decode(ids[at : at + 3])),
+                        "drafted",
+                        repr(tokenizer.decode(draft.tokens[step : step + 5])),
+                    )
         found[name] = count.summary()
         total.add(count)
         total.step_us += count.step_us
@@ -278,7 +305,9 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bfcl", type=Path, required=True, help="the folder `data` of the package bfcl_eval")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--turns", type=int, default=100, help="of each set")
@@ -294,8 +323,15 @@ def main() -> int:
         all_turns = list(read(options.bfcl, name))
         random.Random(7).shuffle(all_turns)
         turns[name] = all_turns[: options.turns]
-    result = {name: measure(options.data / "tokenizers" / name, turns, options.show) for name in options.tokenizers}
-    print(json.dumps({name: [found["all"], found["first_us"], found["again_us"]] for name, found in result.items()}, indent=1))
+    result = {
+        name: measure(options.data / "tokenizers" / name, turns, options.show) for name in options.tokenizers
+    }
+    print(
+        json.dumps(
+            {name: [found["all"], found["first_us"], found["again_us"]] for name, found in result.items()},
+            indent=1,
+        )
+    )
     if options.write:
         write_result("drafts", {"draft_tokens": DRAFT, "tokenizers": result})
     return 0

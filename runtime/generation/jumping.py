@@ -1,11 +1,13 @@
-"""Decoding that skips the model for forced text: a ``custom_generate`` for transformers.
+"""Decoding that jumps over forced text and drafts the rest: a ``custom_generate`` for transformers.
 
-The loop is that of sampling and greedy search, but a row may append several tokens at a time, and may replace
-its last ones. All tokens of a row that the model has not read yet are processed in one forward pass. With a
-cache that allows gaps, rows of a batch jump by different lengths: shorter ones are padded on the left with
-columns hidden by the attention mask, and removed tokens are hidden, or cropped once no row needs their
-columns. With other caches, all rows advance by the length of the shortest jump, and only a single row may
-remove tokens.
+The loop is that of sampling and greedy search, but a row may write several tokens at a time, and may write its last
+ones anew. All that a row has written and the model has not read goes through it in one forward pass. With a cache
+that allows gaps, rows of a batch jump by different lengths: shorter ones are filled up on the left with columns that
+the attention mask hides, and tokens taken back are hidden, or cropped once no row needs their columns. With other
+caches all rows take as many tokens as the shortest has to offer, and only a single row may take tokens back.
+
+Where tokens can be taken back, the model also reads the tokens that probably come next (``jump_forward.drafts``). It
+chooses each as it would without: a drafted token that it chooses has been read already, and others are hidden again.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from stackmask.runtime.generation.processor import (
 )
 from stackmask.runtime.generation.result import JumpReport
 from stackmask.runtime.generation.text import TokenStreamer
+from stackmask.runtime.jump_forward.drafts import EMPTY, Draft, Sources
 from stackmask.runtime.jump_forward.jump_forward import NOTHING
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.step import fill_next_token_bitmask
@@ -46,20 +49,28 @@ if TYPE_CHECKING:
 
 
 _PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
+MAX_DRAFT = 16  # tokens that are drafted for all rows of a batch together,
+LEAST_DRAFT = 4  # but for each at least these
 _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
+
+
+def check_jump(jump: str) -> None:
+    """Raises: GenerationError if there is no such mode."""
+    if jump not in ("canonical", "draft", "off"):
+        raise GenerationError(f'jump is {jump!r}, not "canonical", "draft" or "off"')
 
 
 class JumpDecoding:
     """Sample or search greedily under grammars, with jump-forward: ``model.generate(...,
     custom_generate=JumpDecoding(g))``.
 
-    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``:
-    "canonical" tokenizes forced text as the tokenizer would, without calling the model; "off" calls it for
-    every token. ``finish``: "whole" completes each text within the token limit, "cut" truncates it there;
-    None is "whole" where possible. Everything else works as in ``generate`` (sampling, processors, stopping
-    criteria, caches), except for beams and drafts. ``streamer`` is passed here, since ``generate`` does not
-    forward it. After a call, even one ended by an error or an interrupt, ``written`` has the tokens and
-    ``reports`` a ``JumpReport`` for each row.
+    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``: "canonical"
+    writes forced text as the tokenizer would, without asking the model; "draft" asks it for every token, of which it reads
+    several at a time where they can be guessed, as "canonical" does for the rest; "off" does neither. ``finish``: "whole" ends
+    each text within the tokens there are, "cut" stops it there; None is "whole" where it can be kept. Everything
+    else is up to ``generate``: sampling, processors, stopping criteria, caches. Beams and drafts are not. ``streamer``
+    is given here, since ``generate`` does not hand it on. After a call, ``written`` has the tokens and ``reports`` a
+    ``JumpReport`` of each row; also after one that an error or an interrupt has ended.
 
     Raises: GenerationError if something is unsupported (encoder-decoder models, beams, scores per token,
         prompts without ids), and as ``GrammarLogitsProcessor`` does.
@@ -72,7 +83,7 @@ class JumpDecoding:
     """That of all its grammars; None if there is none but free text."""
 
     jump: str
-    """"canonical" or "off", as it was given."""
+    """"canonical", "draft" or "off", as it was given."""
 
     finish: Finish
     """"whole", "cut" or None, as it was given."""
@@ -96,8 +107,7 @@ class JumpDecoding:
         finish: Finish = None,
     ) -> None:
         check_finish(finish)
-        if jump not in ("canonical", "off"):
-            raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
+        check_jump(jump)
         self.grammars = compile_for(grammars, tokenizer)
         self.vocabulary = common_vocabulary(self.grammars)
         self.jump = jump
@@ -143,7 +153,7 @@ class JumpDecoding:
                 run.run(pool)
         finally:
             # what was written is there also after an error or an interrupt
-            note = run.note if self.jump == "canonical" else "jumping is off"
+            note = run.note if self.jump != "off" else "jumping is off"
             self.reports = [row.report(self.jump, note) for row in run.rows]
             self.written = [row.ids for row in run.rows]
         return run.result()
@@ -194,7 +204,13 @@ class _Run:
             )
             for i, grammar in enumerate(grammars)
         ]
-        for row in self.rows:
+        texts = () if decoding.vocabulary is None else decoding.vocabulary.token_bytes
+        for row, real in zip(self.rows, self.real, strict=True):
+            if row.matcher is not None and decoding.jump != "off":
+                read = [
+                    texts[i] if 0 <= i < len(texts) else None for i in row.prompt[len(row.prompt) - real :]
+                ]
+                row.sources = Sources(b"".join(text or b"" for text in read))
             row.whole = ends_whole(row.matcher, room, decoding.finish)
             row.strict = decoding.finish == "whole"
         self.batch = RowTable(self.rows, self.pad, self.device)
@@ -242,21 +258,40 @@ class _Run:
         while any(not row.done for row in self.rows):
             live = [i for i, row in enumerate(self.rows) if not row.done]
             width = self._width(live, first)
+            self._draft(live)
             asked = [i for i in live if len(self.rows[i].pending) <= width]
             filled: Future[bool] | None = pool.submit(self.choice.fill, asked) if asked else None
             logits = self._forward(width, first)
             first = False
-            if filled is None:
-                continue
-            filled.result()
-            lengths = self.batch.lengths()
-            for i, token in zip(asked, self.choice.choose(logits, asked), strict=True):
-                self.rows[i].write(token)
-            # before anything is forced: what the model has written may be taken back then
-            self.stopping.check(lengths, everywhere=True)
-            self.stopping.check(self._jump_all())
-            self.stream.put_new()
+            while filled is not None:
+                filled.result()
+                self._choose(logits, asked)
+                # those whose next token the model has read already
+                asked = [i for i in asked if self.rows[i].is_read and not self._reads_all()]
+                filled = pool.submit(self.choice.fill, asked) if asked else None
         self.stream.end()
+
+    def _choose(self, logits: torch.Tensor, asked: list[int]) -> None:
+        """Let rows write a token each and jump. ``logits``: (rows, columns, vocabulary), the last columns."""
+        lengths = self.batch.lengths()
+        # what is left of a draft stands in the last columns
+        places = torch.tensor(
+            [-1 - min(len(row.ahead), logits.shape[1] - 1) for row in self.rows], device=logits.device
+        )
+        here = logits[torch.arange(len(self.rows), device=logits.device), places]
+        here = here.to(dtype=torch.float32, device=self.device, copy=True)
+        for i, token in zip(asked, self.choice.choose(here, asked), strict=True):
+            self._drop(i, self.rows[i].write(token))
+        # before anything is forced: what the model has written may be taken back then
+        self.stopping.check(lengths, everywhere=True)
+        self.stopping.check(self._jump_all())
+        self.stream.put_new()
+
+    def _draft(self, live: list[int]) -> None:
+        """Let the rows propose tokens, where those that the model does not choose can be taken back."""
+        if self.limit is None and self.cache.cache is not None and not self._reads_all():
+            for i in live:
+                self.rows[i].draft(len(live))
 
     def _width(self, live: list[int], first: bool) -> int:
         counts = [len(self.rows[i].pending) for i in live]
@@ -277,8 +312,13 @@ class _Run:
         row.wrote = False
         limits = [n for n in (self.limit, self.stream.rollback_limit(i)) if n is not None]
         same, dropped = row.jump(min(limits, default=None))
+        self._drop(i, dropped)
+        return same
+
+    def _drop(self, i: int, dropped: list[int]) -> None:
+        """Hide columns of a row, and remove the last ones that no row needs."""
         if not dropped or self._reads_all():
-            return same
+            return
         self.attention[i, dropped] = 0
         surplus = 0
         while not self.attention[:, self.attention.shape[1] - 1 - surplus].any():
@@ -286,11 +326,15 @@ class _Run:
         if surplus:
             self.cache.crop(surplus)
             self.attention = self.attention[:, : self.attention.shape[1] - surplus]
-        return same
 
     def _forward(self, width: int, first: bool) -> torch.Tensor:
-        """Run the model on the next tokens of each row, at most ``width``, and return the last logits."""
+        """Let the model read the next tokens of each row, at most ``width``, and its draft.
+
+        Returns: the logits of as many of the last columns as the longest draft has, and of one before them.
+        """
         batch = len(self.rows)
+        drafted = max(0 if row.done else len(row.ahead) for row in self.rows)
+        width = max(width, *(len(row.pending) + len(row.ahead) for row in self.rows)) if drafted else width
         # the last token of the prompts comes with the first block, so that no row's block is empty
         with_prompt = first or self._reads_all()
         total = width + 1 if with_prompt else width
@@ -299,7 +343,7 @@ class _Run:
         places = torch.zeros((batch, total), dtype=torch.long)
         start = self.attention.shape[1] - (total - width)
         for i, row in enumerate(self.rows):
-            tokens = [] if row.done else list(row.pending[:width])
+            tokens = [] if row.done else [*row.pending[:width], *row.ahead]
             columns = range(start + total - len(tokens), start + total)
             place = self.real[i] + len(row.columns)
             if with_prompt:
@@ -325,6 +369,8 @@ class _Run:
         if not self._reads_all():
             self.attention = attention
         arguments = {**self.kwargs, **self._types(attention.shape[1])}
+        if "logits_to_keep" in arguments:
+            arguments["logits_to_keep"] = 1 + drafted
         if self.takes_positions:
             arguments["position_ids"] = positions.to(self.device)
         if self.takes_columns:
@@ -339,8 +385,8 @@ class _Run:
         )
         outputs = self.model(**inputs, return_dict=True)
         self._keep_state(outputs)
-        logits: torch.Tensor = outputs.logits[:, -1]
-        return logits.to(dtype=torch.float32, device=self.device, copy=True)
+        logits: torch.Tensor = outputs.logits[:, -1 - drafted :]
+        return logits
 
     def _types(self, columns: int) -> dict[str, torch.Tensor]:
         """Return the token types, if the prompt has any; generated tokens get the type of the last one."""
@@ -583,7 +629,9 @@ class _Context(Sequence[int]):
 
 @dataclass(slots=True)
 class JumpRow:
-    """One row. ``ids``: the generated tokens; the first ``read`` of them are in the cache, at ``columns``.
+    """One row. ``ids``: the tokens written; the first of them and then those ``ahead`` are in the cache, at ``columns``.
+
+    ``ahead``: the rest of a draft, nothing but while the model reads it and chooses; then all of ``ids`` are read.
 
     ``room``: the maximum number of tokens; ``context``: the maximum after a jump. ``whole``: the text must
     end within them, and ``strict``: even if no completion can be found after a token. ``wrote``: tokens were
@@ -602,6 +650,11 @@ class JumpRow:
     calls: int = 0
     forced: int = 0
     taken_back: int = 0
+    sources: Sources | None = None
+    ahead: tuple[int, ...] = ()
+    proposed: Draft = EMPTY
+    drafted: int = 0
+    accepted: int = 0
     note: str = ""
     whole: bool = False
     strict: bool = False
@@ -612,17 +665,58 @@ class JumpRow:
         return self.ids[len(self.columns) :]
 
     @property
+    def is_read(self) -> bool:
+        """Whether the model has read all that is written, so that it has said what comes next."""
+        return not self.done and len(self.columns) >= len(self.ids)
+
+    @property
     def is_live(self) -> bool:
         """Whether the grammar constrains the next token."""
         return self.matcher is not None and not self.matcher.is_terminated()
 
-    def write(self, token: int) -> None:
-        """Append a token that the model has chosen."""
+    def write(self, token: int) -> list[int]:
+        """Take a token that the model has chosen; return the columns that are not valid any more."""
         if self.matcher is not None and not self.matcher.accept_token(token):
             raise GenerationError(f"the token chosen is refused: {self.matcher.refusal}")
-        self.ids.append(token)
+        self.accepted += self.ahead[:1] == (token,)
+        dropped = self.replace(len(self.ids), (token,))
         self.wrote = True
         self.done = token in self.stops or len(self.ids) >= self.room
+        return dropped
+
+    def draft(self, batch: int) -> None:
+        """Propose tokens for the model to read. ``batch``: how many rows wait for it."""
+        if self.matcher is None or self.sources is None or not self.is_live:
+            return
+        room = min(self.room, self.context) - len(self.ids) - 1
+        try:
+            # rows of a batch are filled up to the longest
+            most = max(MAX_DRAFT // batch, LEAST_DRAFT)
+            proposed = self.matcher.draft(self.sources, max(0, min(most, room)))
+        except BudgetError as error:
+            self.note = str(error)
+            return
+        self.proposed = self.sources.worth(proposed, batch)
+        self.ahead = self.proposed.tokens
+        self.drafted += len(self.ahead)
+
+    def replace(self, keep: int, tokens: Sequence[int]) -> list[int]:
+        """Write tokens after the first ``keep``; return the columns that are not valid any more.
+
+        Those that the draft has there have been read already; it ends where it differs.
+        """
+        read = self.ahead if keep == len(self.ids) else ()
+        same = 0
+        while same < min(len(tokens), len(read)) and tokens[same] == read[same]:
+            same += 1
+        self.ids[keep:] = tokens
+        self.ahead = read[same:] if same == len(tokens) else ()
+        if self.sources is not None and self.proposed.tokens and not self.ahead:
+            self.sources.judge(self.proposed, len(self.proposed.tokens) - len(read) + same)
+            self.proposed = EMPTY
+        dropped = [] if self.ahead else self.columns[keep + same :]
+        del self.columns[len(self.columns) - len(dropped) :]
+        return dropped
 
     def jump(self, max_rollback: int | None) -> tuple[int, list[int]]:
         """Append the forced text.
@@ -649,9 +743,7 @@ class JumpRow:
             if not self._follow(matcher, keep, tokens):
                 return len(self.ids), []
             same = keep
-            dropped = self.columns[keep:]
-            del self.columns[keep:]
-            self.ids[keep:] = tokens
+            dropped = self.replace(keep, tokens)
             self.forced += len(tokens)
             self.taken_back += plan.rollback
         elif plan.tokens:
@@ -725,6 +817,7 @@ class JumpRow:
         surplus = len(self.ids) - length
         self.forced -= min(surplus, self.forced)
         del self.ids[length:], self.columns[length:]
+        self.ahead = ()
         self.done = True
 
     def report(self, mode: str, note: str) -> JumpReport:
@@ -735,6 +828,8 @@ class JumpRow:
             forced_tokens=self.forced,
             taken_back=self.taken_back,
             note=note or self.note,
+            drafted_tokens=self.drafted,
+            accepted_tokens=self.accepted,
         )
 
 

@@ -34,7 +34,7 @@ class JumpReport:
     """The model calls that jump-forward saved for one text."""
 
     mode: str
-    """What ``generate`` was told: "canonical" or "off"."""
+    """What ``generate`` was told: "canonical", "draft" or "off"."""
 
     model_calls: int
     """Calls of the model that this text took part in, the one that reads the prompt included."""
@@ -50,6 +50,12 @@ class JumpReport:
 
     note: str = ""
     """What stood in the way last, or why there was no jumping at all; empty if nothing did."""
+
+    drafted_tokens: int = 0
+    """Tokens that the model has read before it chose them."""
+
+    accepted_tokens: int = 0
+    """Those of them that it then chose."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,10 @@ class Piece(NamedTuple):
 
 
 EMPTY: Final = Draft()
+RATES: Final = (0.98, 0.85, 0.9)  # of accepted tokens by source, before any was judged
+FREE_COLUMNS: Final = 32  # tokens that a model reads in a step in about the time of one
+LEARNED: Final = 1 / 8  # how much of a rate the next token decides
+FORGOTTEN: Final = 1 / 64  # how much of what was learned is forgotten where nothing was proposed
 
 
 class Values:
@@ -81,7 +85,11 @@ class Values:
         near = []
         for word in words:
             i = bisect_left(self._places, word)
-            near += [(self._places[k] - word if k == i else 2 * (word - self._places[k]), k) for k in (i, i - 1) if 0 <= k < len(self.found)]
+            near += [
+                (self._places[k] - word if k == i else 2 * (word - self._places[k]), k)
+                for k in (i, i - 1)
+                if 0 <= k < len(self.found)
+            ]
         for _, k in (*sorted(near), *((0, k) for k in range(len(self.found)))):
             value = self.found[k][1]
             if b" " + value not in line and b'"' + value not in line and b"[" + value not in line:
@@ -98,8 +106,29 @@ class Sources:
         self.prompt = prompt[-SEARCHED:]
         self.draft = EMPTY  # the last one, after ``calls`` accept calls
         self.calls = 0
+        self._rates = list(RATES)
         self._found: dict[bytes, int] = {}
         self._chosen: dict[int, bytes] = {}
+
+    def worth(self, draft: Draft, batch: int) -> Draft:
+        """Return the first tokens of a draft, as far as reading them gives more than it costs.
+
+        A row saves a step of a batch with each accepted token, and every row waits for each token that is read.
+        """
+        rate, least = 1.0, batch / (batch + FREE_COLUMNS)
+        for n, source in enumerate(draft.sources):
+            rate *= self._rates[source]
+            if rate < least:
+                if not n:
+                    drift = zip(self._rates, RATES, strict=True)
+                    self._rates = [now + FORGOTTEN * (first - now) for now, first in drift]
+                return Draft(draft.tokens[:n], draft.sources[:n])
+        return draft
+
+    def judge(self, draft: Draft, accepted: int) -> None:
+        """Learn from a draft of which the first tokens were accepted."""
+        for n, source in enumerate(draft.sources[: accepted + 1]):
+            self._rates[source] += LEARNED * ((n < accepted) - self._rates[source])
 
     @cached_property
     def _question(self) -> bytes:
@@ -110,7 +139,9 @@ class Sources:
 
     @cached_property
     def _strings(self) -> Values:
-        return Values([(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(self._question)])
+        return Values(
+            [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(self._question)]
+        )
 
     @cached_property
     def _numbers(self) -> Values:
@@ -141,7 +172,9 @@ class Sources:
 
     def _likely(self, values: Values, written: bytes, anchor: bytes) -> Iterator[bytes]:
         places = [place for word in _WORD.findall(anchor) for place in self._words.get(_stem(word), ())]
-        return values.likely(places[:MAX_CHOICES], written[max(written.rfind(b"\n"), len(written) - NEARBY) + 1 :])
+        return values.likely(
+            places[:MAX_CHOICES], written[max(written.rfind(b"\n"), len(written) - NEARBY) + 1 :]
+        )
 
     def number(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
         """Return the rest of the number of the prompt that was begun, or the one that may be meant after a key."""
@@ -173,7 +206,9 @@ class Sources:
                 text, words = choices.texts[k], choices.words[k]
                 known = sum(len(word) for word in words if word in self._words)
                 spaced = (text[:1] == b" ") == is_spaced
-                return known / (8 + sum(map(len, words))), spaced and not (is_open and text[:1] in (b"]", b"}"))
+                return known / (8 + sum(map(len, words))), spaced and not (
+                    is_open and text[:1] in (b"]", b"}")
+                )
 
             chosen = choices.texts[max(reversed(range(len(choices.texts))), key=score)]
             self._chosen[place] = chosen
@@ -217,7 +252,11 @@ class Guesser:
         digits = any(0x30 <= lead <= 0x39 for lead in leads)
         texts = []
         if len(leads) < 2 * MAX_CHOICES:
-            others = [lead for lead in leads if not (0x30 <= lead <= 0x39 or lead in b"+-.eE")] if digits else leads
+            others = (
+                [lead for lead in leads if not (0x30 <= lead <= 0x39 or lead in b"+-.eE")]
+                if digits
+                else leads
+            )
             for lead in others[:MAX_CHOICES]:
                 first = bytes([lead])
                 run, whole, *_ = self._forced.run(self._forced.after(place, first))

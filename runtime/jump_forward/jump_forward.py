@@ -26,7 +26,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from stackmask.runtime.jump_forward.drafts import EMPTY, FORCED, SEARCHED, TOKEN_BYTES, Draft, Guesser, Piece, Sources
+from stackmask.runtime.jump_forward.drafts import (
+    EMPTY,
+    FORCED,
+    SEARCHED,
+    TOKEN_BYTES,
+    Draft,
+    Guesser,
+    Piece,
+    Sources,
+)
 from stackmask.runtime.jump_forward.forced_text import FINAL, TOKEN, ForcedText
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
 
