@@ -1,0 +1,234 @@
+"""Train a tiny Llama on recorded tool calls, and let it write the calls of turns that it has not seen, with drafts and without.
+
+    python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --minutes 12      train
+    python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --write          measure ``generate``
+    VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --vllm on      measure vLLM (or off, ngram)
+
+A prompt names the tools with their arguments, and then has the question. Every tenth turn is held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from drafts import SETS, Turn, conversations, in_order, single_turns, written
+from json_grammar import load_tokenizer
+from record import DATA, use_checkout, write_result
+
+WIDTH, LAYERS, BATCH, LONGEST = 192, 4, 16, 320
+HELD_OUT = 10  # one turn in so many
+MOST = 160  # tokens of an answer
+PROPOSER = "stackmask.runtime.serving.vllm_drafts.GrammarProposer"
+
+
+def turns_of(data: Path) -> list[Turn]:
+    found = []
+    for name in SETS:
+        for turn in (conversations if name.startswith("multi") else single_turns)(data, name):
+            calls = [in_order(call, turn.tools) for call in turn.calls]
+            if calls and None not in calls:
+                found.append(turn._replace(calls=calls, prompt=prompt_of(turn)))
+    random.Random(11).shuffle(found)
+    return found
+
+
+def prompt_of(turn: Turn) -> str:
+    """Return a prompt that a tiny model can read: the tools by name, and the question."""
+    tools = [f"{t['function']['name']}({', '.join(t['function']['parameters'].get('properties', ()))})" for t in turn.tools[:8]]
+    question = turn.prompt.rpartition("<|user|>\n")[2].removesuffix("<|assistant|>\n")
+    return "\n".join(tools) + "\n" + question[-600:]
+
+
+def answer_of(turn: Turn) -> str:
+    return "\n".join(written(call) for call in turn.calls)
+
+
+def train(folder: Path, turns: list[Turn], minutes: float) -> None:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = load_tokenizer(DATA / "tokenizers" / "gpt2-50k")
+    tokenizer.eos_token = tokenizer.pad_token = "<|endoftext|>"
+    stop = tokenizer.convert_tokens_to_ids("<|endoftext|>")
+    texts = []
+    for turn in turns:
+        prompt = tokenizer(turn.prompt)["input_ids"]
+        answer = [*tokenizer(answer_of(turn))["input_ids"], stop]
+        if len(answer) <= MOST:
+            texts.append((prompt[-(LONGEST - len(answer)) :], answer))
+    torch.manual_seed(1)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=WIDTH, intermediate_size=2 * WIDTH, num_hidden_layers=LAYERS, num_attention_heads=4,
+        num_key_value_heads=4, max_position_embeddings=1024, eos_token_id=stop, bos_token_id=stop, pad_token_id=stop, tie_word_embeddings=True,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    rng, end, steps = random.Random(2), time.time() + 60 * minutes, 0
+    while time.time() < end:
+        some = rng.sample(texts, BATCH)
+        longest = max(len(p) + len(a) for p, a in some)
+        ids = torch.tensor([[*p, *a] + [stop] * (longest - len(p) - len(a)) for p, a in some])
+        # the loss is that of the answers: the widest layer reads their places alone
+        places = [(i, k) for i, (p, a) in enumerate(some) for k in range(len(p) - 1, len(p) + len(a) - 1)]
+        rows, columns = map(list, zip(*places, strict=True))
+        hidden = model.model(ids).last_hidden_state[rows, columns]
+        wanted = ids[rows, [column + 1 for column in columns]]
+        loss = torch.nn.functional.cross_entropy(model.lm_head(hidden), wanted)
+        for group in optimizer.param_groups:
+            group["lr"] = 1e-3 * min(1, (steps + 1) / 50) * max(0.05, (end - time.time()) / (60 * minutes))
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        steps += 1
+        if steps % 50 == 0:
+            print(steps, round(float(loss), 3), flush=True)
+    model.eval().save_pretrained(folder)
+    tokenizer.save_pretrained(str(folder))
+
+
+def grammars_of(turns: list[Turn]) -> list[Any]:
+    import stackmask as sm
+
+    return [sm.tools.grammar("hermes", t.tools, tool_choice="required", reasoning="off", profile="model") for t in turns]
+
+
+def measure_own(folder: Path, turns: list[Turn]) -> dict[str, Any]:
+    """Let our own loop write the answers in its modes, one turn at a time."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    import stackmask as sm
+    from stackmask.runtime.generation import jumping
+
+    torch.set_num_threads(1)
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    compiler = sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer, size=model.config.vocab_size))
+    grammars = [compiler.compile(grammar) for grammar in grammars_of(turns)]
+    found: dict[str, Any] = {}
+    outputs: dict[str, list[Any]] = {}
+    drafting = jumping.JumpRow.draft
+    for name, jump, drafts in (("off", "off", False), ("draft", "draft", True), ("jump", "canonical", False), ("jump and draft", "canonical", True)):
+        jumping.JumpRow.draft = drafting if drafts else lambda row, batch: None
+        start = time.perf_counter()
+        results = [
+            sm.generate(model, tokenizer, t.prompt, g, compiler=compiler, jump=jump, max_new_tokens=MOST)[0]
+            for t, g in zip(turns, grammars, strict=True)
+        ]
+        seconds = time.perf_counter() - start
+        outputs[name] = [result.token_ids for result in results]
+        tokens = sum(len(ids) + 1 for ids in outputs[name])
+        reports = [result.jumps for result in results if result.jumps is not None]
+        calls = sum(report.model_calls for report in reports) if reports else tokens
+        found[name] = {
+            "tokens": tokens,
+            "steps_percent": round(100 * calls / tokens, 1),
+            "drafted": sum(report.drafted_tokens for report in reports),
+            "accepted": sum(report.accepted_tokens for report in reports),
+            "seconds": round(seconds, 1),
+            "tokens_per_second": round(tokens / seconds, 1),
+        }
+        print(name, json.dumps(found[name]), flush=True)
+    found["same_with_drafts"] = sum(a == b for a, b in zip(outputs["off"], outputs["draft"], strict=True))
+    found["same_jumps_with_drafts"] = sum(a == b for a, b in zip(outputs["jump"], outputs["jump and draft"], strict=True))
+    found["turns"] = len(turns)
+    return found
+
+
+def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
+    """Let vLLM write the answers at temperature 0; the outputs are kept beside the model to be compared."""
+    os.environ |= {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+    from stackmask.runtime.serving import vllm_plugin
+
+    vllm_plugin.register()
+    from vllm import LLM, SamplingParams
+    from vllm.sampling_params import StructuredOutputsParams
+
+    ways: dict[str, Any] = {
+        "on": {"method": "custom_class", "model": PROPOSER, "num_speculative_tokens": 8},
+        "ngram": {"method": "ngram", "num_speculative_tokens": 8, "prompt_lookup_max": 3, "prompt_lookup_min": 1},
+    }
+    options = {"speculative_config": ways[mode]} if mode in ways else {}
+    llm = LLM(
+        str(folder), max_model_len=768, max_num_seqs=16, enforce_eager=True, dtype="float32", gpu_memory_utilization=0.15,
+        structured_outputs_config={"backend": "stackmask"}, disable_log_stats=False, **options,
+    )  # fmt: skip
+    import stackmask as sm
+
+    params = []
+    for turn in turns:
+        schemas = [(t["function"]["name"], t["function"]["parameters"]) for t in turn.tools]
+        tags = [
+            {"type": "tag", "begin": f'<tool_call>\n{{"name": "{name}", "arguments": ', "content": {"type": "json_schema", "json_schema": schema}, "end": "}\n</tool_call>"}
+            for name, schema in schemas
+        ]  # fmt: skip
+        form = {"type": "tags_with_separator", "tags": tags, "separator": "\n", "at_least_one": True}
+        tag = json.dumps({"type": "structural_tag", "format": form})
+        params.append(SamplingParams(temperature=0, max_tokens=MOST, structured_outputs=StructuredOutputsParams(structural_tag=tag)))
+    prompts = [turn.prompt for turn in turns]
+    llm.generate(prompts, params, use_tqdm=False)  # grammars are compiled in the first round
+    before = counters(llm)
+    start = time.perf_counter()
+    outputs = [o for _ in range(repeat) for o in llm.generate(prompts, params, use_tqdm=False)]
+    seconds = time.perf_counter() - start
+    after = counters(llm)
+    ids = [list(o.outputs[0].token_ids) for o in outputs]
+    (folder / f"outputs_{mode}.json").write_text(json.dumps(ids))
+    tokens = sum(map(len, ids))
+    made = {name: after[name] - before.get(name, 0) for name in after}
+    accepted = made.get("vllm:spec_decode_num_accepted_tokens", 0)
+    found = {
+        "requests": len(ids),
+        "tokens": tokens,
+        "steps_percent": round(100 * (tokens - accepted) / tokens, 1),
+        "drafted": made.get("vllm:spec_decode_num_draft_tokens", 0),
+        "accepted": accepted,
+        "tokens_per_second": round(tokens / seconds, 1),
+        "errors": sum(o.outputs[0].finish_reason not in ("stop", "length") for o in outputs),
+        "version": sm.__version__,
+    }
+    plain = folder / "outputs_off.json"
+    if mode != "off" and plain.exists():
+        found["same_as_without"] = sum(a == b for a, b in zip(json.loads(plain.read_text()), ids, strict=True))
+    return found
+
+
+def counters(llm: Any) -> dict[str, int]:
+    return {metric.name: metric.value for metric in llm.get_metrics() if hasattr(metric, "value")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bfcl", type=Path, required=True, help="the folder `data` of the package bfcl_eval")
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--minutes", type=float, default=0.0, help="train for so long")
+    parser.add_argument("--vllm", choices=("on", "off", "ngram"))
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    use_checkout()
+    turns = turns_of(options.bfcl)
+    held = [turn for i, turn in enumerate(turns) if i % HELD_OUT == 0][: options.turns]
+    if options.minutes:
+        train(options.model, [turn for i, turn in enumerate(turns) if i % HELD_OUT], options.minutes)
+        return 0
+    if options.vllm:
+        print(json.dumps(measure_vllm(options.model, held, options.vllm, options.repeat)))
+        return 0
+    found = measure_own(options.model, held)
+    print(json.dumps(found, indent=1))
+    if options.write:
+        write_result("drafts_model", " ".join(["python", *sys.argv]), found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""Drafts in vLLM: what a grammar and the prompt say of the next tokens, for the model to verify in one step.
+
+    vllm serve … --structured-outputs-config '{"backend": "stackmask"}' --speculative-config '{"method": "custom_class",
+        "model": "stackmask.runtime.serving.vllm_drafts.GrammarProposer", "num_speculative_tokens": 8}'
+
+vLLM's rejection sampler verifies drafts against the masked rows, so outputs are those without drafts. Its interface of
+proposers tells no request apart, so the runner that holds the requests is handed on here. A request with a grammar is followed by
+a matcher of its own in the worker: its grammar is compiled once more there, beside the steps, and until then nothing is
+drafted for it. So it is with thoughts before the text, and with requests without a grammar.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+from vllm.tokenizers import cached_tokenizer_from_config
+from vllm.v1.structured_output.request import get_structured_output_key
+
+from stackmask.pda.limits import Limits
+from stackmask.runtime.jump_forward.drafts import EMPTY, SEARCHED, Draft, Sources
+from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.serving.requests import grammar_of
+from stackmask.runtime.serving.vllm_backend import KIND, options_of_request, options_of_server
+from stackmask.runtime.serving.vllm_plugin import MARK
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+MAX_GRAMMARS: Final = 256  # that are kept ready for further requests
+MAX_WAITING: Final = 64  # grammars that wait to be compiled; requests with more of them are not drafted for
+logger = logging.getLogger("stackmask.serving")
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A request: its grammar, and once that is ready the matcher that follows its output."""
+
+    compiled: Future[CompiledGrammar] | None
+    start: int  # tokens of its prompt
+    matcher: Matcher | None = None
+    sources: Sources | None = None
+    proposed: Draft = EMPTY
+
+
+class GrammarProposer:
+    """Propose the next tokens of requests with a grammar; vLLM makes one in each worker.
+
+    Raises: VocabularyError at start if the bytes of the tokens cannot be known.
+    """
+
+    def __init__(self, vllm_config: Any) -> None:
+        model = vllm_config.model_config
+        self.most: int = vllm_config.speculative_config.num_speculative_tokens
+        self.max_model_len: int = model.max_model_len
+        config = vllm_config.structured_outputs_config
+        self.options = options_of_server(config, getattr(vllm_config, "additional_config", None))
+        self.thinks = bool(getattr(config, "reasoning_parser", ""))
+        tokenizer = cached_tokenizer_from_config(model)
+        self.vocabulary = Vocabulary.from_huggingface(tokenizer, size=model.get_vocab_size())
+        self.compiler = Compiler(self.vocabulary, limits=self.options.limits or Limits())
+        self.runner: Any = None
+        self._pool = ThreadPoolExecutor(1, "stackmask-drafts")
+        self._grammars: dict[Any, Future[CompiledGrammar]] = {}
+        self._requests: dict[str, _Followed] = {}
+        _hand_on_runners()
+
+    def load_model(self, *_: Any, **__: Any) -> None:
+        """There is no model to load."""
+
+    def propose(
+        self, sampled_token_ids: Sequence[Sequence[int]], num_tokens_no_spec: Any, token_ids_cpu: Any, slot_mappings: Any = None
+    ) -> list[list[int]]:
+        """Return the drafts of a step, a list for each request; what fails for one of them drafts nothing for it.
+
+        Shapes: num_tokens_no_spec (requests,), token_ids_cpu (requests, max_model_len); rows are those of the runner's batch.
+        """
+        if self.runner is None or self.thinks:
+            return [[] for _ in sampled_token_ids]
+        ids = self.runner.input_batch.req_ids
+        batch = len(sampled_token_ids)
+        drafts: list[list[int]] = []
+        for row, sampled in enumerate(sampled_token_ids):
+            draft: Sequence[int] = ()
+            count = int(num_tokens_no_spec[row])
+            if sampled and count < self.max_model_len:
+                followed = self._requests.get(ids[row]) or self._begin(ids[row])
+                if followed.compiled is not None:
+                    try:
+                        draft = self._draft(followed, token_ids_cpu[row], count, len(sampled), batch)
+                    except Exception as error:  # noqa: BLE001 - the output does not depend on it
+                        logger.warning("no more drafts for request %s: %s", ids[row], error)
+                        followed.compiled = None
+            drafts.append(list(draft))
+        if len(self._requests) > 2 * max(batch, len(self.runner.requests)):
+            self._requests = {i: one for i, one in self._requests.items() if i in self.runner.requests}
+        return drafts
+
+    def _begin(self, request_id: str) -> _Followed:
+        """Follow a request from now on."""
+        request = self.runner.requests[request_id]
+        params = getattr(request.sampling_params, "structured_outputs", None)
+        prompt = request.prompt_token_ids
+        followed = _Followed(None, len(prompt or ()))
+        self._requests[request_id] = followed
+        if params is None or prompt is None:
+            return followed
+        try:
+            followed.compiled = self._compiled(params)
+        except Exception as error:  # noqa: BLE001 - the backend says what is wrong with a grammar
+            logger.warning("no drafts for request %s: %s", request_id, error)
+        return followed
+
+    def _compiled(self, params: Any) -> Future[CompiledGrammar] | None:
+        """Return the grammar of a request, which may be still in the making; None if too many are."""
+        kind, text = get_structured_output_key(params)
+        options = options_of_request(self.options, params)
+        key = kind, text, repr(options)
+        found = self._grammars.get(key)
+        if found is None:
+            if sum(not one.done() for one in self._grammars.values()) >= MAX_WAITING:
+                return None
+            if len(self._grammars) >= MAX_GRAMMARS:
+                self._grammars.pop(next(iter(self._grammars)))
+            found = self._pool.submit(lambda: self.compiler.compile(grammar_of(KIND[kind], text, options)))
+            self._grammars[key] = found
+        return found
+
+    def _draft(self, one: _Followed, tokens: Any, count: int, new: int, batch: int) -> Sequence[int]:
+        """Let the matcher follow what was verified, and return what probably comes next."""
+        assert one.compiled is not None
+        if not one.compiled.done():
+            return ()
+        if one.matcher is None or one.sources is None:
+            one.matcher = one.compiled.result().matcher()
+            texts = self.vocabulary.token_bytes
+            prompt = tokens[: one.start].tolist()
+            one.sources = Sources(b"".join(texts[i] or b"" for i in prompt[-SEARCHED:] if i < len(texts)))
+        if one.proposed.tokens:
+            one.sources.judge(one.proposed, new - 1)
+            one.proposed = EMPTY
+        written = count - one.start
+        if one.matcher.accept_calls > written:  # it was begun anew
+            one.matcher.reset()
+        for token in tokens[one.start + one.matcher.accept_calls : count].tolist():
+            if not one.matcher.accept_token(token):
+                one.compiled = None  # its end, or text that is not of the grammar
+                return ()
+        most = min(self.most, self.max_model_len - count - 1)
+        one.proposed = one.sources.worth(one.matcher.draft(one.sources, most), batch)
+        return one.proposed.tokens
+
+
+def _hand_on_runners() -> None:
+    """Let vLLM's runner of models hand itself to its proposer, where that is ours."""
+    from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+
+    original = GPUModelRunner.propose_draft_token_ids
+    if hasattr(original, MARK):
+        return
+
+    @functools.wraps(original)
+    def propose(self: Any, *arguments: Any, **options: Any) -> Any:
+        if type(self.drafter) is GrammarProposer:
+            self.drafter.runner = self
+        return original(self, *arguments, **options)
+
+    setattr(propose, MARK, original)
+    GPUModelRunner.propose_draft_token_ids = propose
