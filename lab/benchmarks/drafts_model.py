@@ -31,7 +31,7 @@ PROPOSER = "stackmask.runtime.serving.vllm_drafts.GrammarProposer"
 def turns_of(data: Path) -> list[Turn]:
     found = []
     for name in SETS:
-        for turn in (conversations if name.startswith("multi") else single_turns)(data, name):
+        for turn in (conversations if name.startswith("multi_turn") else single_turns)(data, name):
             calls = [in_order(call, turn.tools) for call in turn.calls]
             if calls and None not in calls:
                 found.append(turn._replace(calls=calls, prompt=prompt_of(turn)))
@@ -41,7 +41,10 @@ def turns_of(data: Path) -> list[Turn]:
 
 def prompt_of(turn: Turn) -> str:
     """Return a prompt that a tiny model can read: the tools by name, and the question."""
-    tools = [f"{t['function']['name']}({', '.join(t['function']['parameters'].get('properties', ()))})" for t in turn.tools[:8]]
+    tools = [
+        f"{t['function']['name']}({', '.join(t['function']['parameters'].get('properties', ()))})"
+        for t in turn.tools[:8]
+    ]
     question = turn.prompt.rpartition("<|user|>\n")[2].removesuffix("<|assistant|>\n")
     return "\n".join(tools) + "\n" + question[-600:]
 
@@ -97,7 +100,10 @@ def train(folder: Path, turns: list[Turn], minutes: float) -> None:
 def grammars_of(turns: list[Turn]) -> list[Any]:
     import stackmask as sm
 
-    return [sm.tools.grammar("hermes", t.tools, tool_choice="required", reasoning="off", profile="model") for t in turns]
+    return [
+        sm.tools.grammar("hermes", t.tools, tool_choice="required", reasoning="off", profile="model")
+        for t in turns
+    ]
 
 
 def measure_own(folder: Path, turns: list[Turn]) -> dict[str, Any]:
@@ -115,7 +121,12 @@ def measure_own(folder: Path, turns: list[Turn]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     outputs: dict[str, list[Any]] = {}
     drafting = jumping.JumpRow.draft
-    for name, jump, drafts in (("off", "off", False), ("draft", "draft", True), ("jump", "canonical", False), ("jump and draft", "canonical", True)):
+    for name, jump, drafts in (
+        ("off", "off", False),
+        ("draft", "draft", True),
+        ("jump", "canonical", False),
+        ("jump and draft", "canonical", True),
+    ):
         jumping.JumpRow.draft = drafting if drafts else lambda row, batch: None
         start = time.perf_counter()
         results = [
@@ -137,14 +148,20 @@ def measure_own(folder: Path, turns: list[Turn]) -> dict[str, Any]:
         }
         print(name, json.dumps(found[name]), flush=True)
     found["same_with_drafts"] = sum(a == b for a, b in zip(outputs["off"], outputs["draft"], strict=True))
-    found["same_jumps_with_drafts"] = sum(a == b for a, b in zip(outputs["jump"], outputs["jump and draft"], strict=True))
+    found["same_jumps_with_drafts"] = sum(
+        a == b for a, b in zip(outputs["jump"], outputs["jump and draft"], strict=True)
+    )
     found["turns"] = len(turns)
     return found
 
 
 def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
     """Let vLLM write the answers at temperature 0; the outputs are kept beside the model to be compared."""
-    os.environ |= {"VLLM_NO_USAGE_STATS": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+    os.environ |= {
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    }
     from stackmask.runtime.serving import vllm_plugin
 
     vllm_plugin.register()
@@ -153,7 +170,12 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
 
     ways: dict[str, Any] = {
         "on": {"method": "custom_class", "model": PROPOSER, "num_speculative_tokens": 8},
-        "ngram": {"method": "ngram", "num_speculative_tokens": 8, "prompt_lookup_max": 3, "prompt_lookup_min": 1},
+        "ngram": {
+            "method": "ngram",
+            "num_speculative_tokens": 8,
+            "prompt_lookup_max": 3,
+            "prompt_lookup_min": 1,
+        },
     }
     options = {"speculative_config": ways[mode]} if mode in ways else {}
     llm = LLM(
@@ -171,7 +193,11 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
         ]  # fmt: skip
         form = {"type": "tags_with_separator", "tags": tags, "separator": "\n", "at_least_one": True}
         tag = json.dumps({"type": "structural_tag", "format": form})
-        params.append(SamplingParams(temperature=0, max_tokens=MOST, structured_outputs=StructuredOutputsParams(structural_tag=tag)))
+        params.append(
+            SamplingParams(
+                temperature=0, max_tokens=MOST, structured_outputs=StructuredOutputsParams(structural_tag=tag)
+            )
+        )
     prompts = [turn.prompt for turn in turns]
     llm.generate(prompts, params, use_tqdm=False)  # grammars are compiled in the first round
     before = counters(llm)
@@ -196,7 +222,9 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
     }
     plain = folder / "outputs_off.json"
     if mode != "off" and plain.exists():
-        found["same_as_without"] = sum(a == b for a, b in zip(json.loads(plain.read_text()), ids, strict=True))
+        found["same_as_without"] = sum(
+            a == b for a, b in zip(json.loads(plain.read_text()), ids, strict=True)
+        )
     return found
 
 
@@ -205,7 +233,9 @@ def counters(llm: Any) -> dict[str, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bfcl", type=Path, required=True, help="the folder `data` of the package bfcl_eval")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=0.0, help="train for so long")

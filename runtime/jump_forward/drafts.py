@@ -25,7 +25,7 @@ MIN_QUESTION: Final = 16  # bytes of text after JSON that are a question
 MAX_VALUES: Final = 256  # that are looked at among those
 MAX_COPIED: Final = 64  # bytes of one guess
 TOKEN_BYTES: Final = 5  # bytes of a draft for each of its tokens
-MAX_CHOICES: Final = 16  # first bytes at a place where the words of the prompt choose
+MAX_CHOICES: Final = 24  # first bytes at a place where the words of the prompt choose
 MAX_REMEMBERED: Final = 4096  # answers to the same question of one request
 
 _WORD = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -36,7 +36,7 @@ _VALUE = re.compile(
     rb'|"([^"\n]{1,80})"'
     rb"|(" + _NAME + rb"(?: (?:of |the |de )?" + _NAME + rb")+)"  # names of several words
     rb"|(?<=[\w,] )(" + _NAME + rb")"  # of one, but for the first one of a sentence
-    rb"|([^\s\"',;!?()]*[\d@/_][^\s\"',;!?()]*)"  # dates, addresses, paths
+    rb"|([^\s\"',;!?()]{0,80}[\d@/_][^\s\"',;!?()]{0,80})"  # dates, addresses, paths
     rb"|([a-z][\w-]{3,})"
 )  # fmt: skip
 _END = re.compile(rb"[\"'\n]|[,.;:!?)]?(?=\s)|[,.;:!?)](?=$)")
@@ -69,11 +69,13 @@ FORGOTTEN: Final = 1 / 64  # how much of what was learned is forgotten where not
 
 
 class Values:
-    """Values of a text in the order of their places."""
+    """Values of a text in the order of their places. ``plain``: whether a value is a mere word."""
 
-    def __init__(self, found: list[tuple[int, bytes]]) -> None:
+    def __init__(self, found: list[tuple[int, bytes]], plain: Callable[[bytes], bool]) -> None:
         self.found = [value for value in found if value[1]][-MAX_VALUES:]
         self._places = [place for place, _ in self.found]
+        self._plain = [plain(value) for _, value in self.found]
+        self._order = sorted(range(len(self.found)), key=self._plain.__getitem__)
 
     def rest(self, begun: bytes) -> bytes:
         """Return the rest of the first value that begins so; nothing if one is just this."""
@@ -85,12 +87,11 @@ class Values:
         near = []
         for word in words:
             i = bisect_left(self._places, word)
-            near += [
-                (self._places[k] - word if k == i else 2 * (word - self._places[k]), k)
-                for k in (i, i - 1)
-                if 0 <= k < len(self.found)
-            ]
-        for _, k in (*sorted(near), *((0, k) for k in range(len(self.found)))):
+            for k in range(max(i - 2, 0), min(i + 2, len(self.found))):
+                away = self._places[k] - word
+                # a value after the word is likelier than one before it, and a mere word than none
+                near.append(((away if away >= 0 else -2 * away) * (3 if self._plain[k] else 1), k))
+        for k in (*(k for _, k in sorted(near)), *self._order):
             value = self.found[k][1]
             if b" " + value not in line and b'"' + value not in line and b"[" + value not in line:
                 yield value
@@ -104,8 +105,8 @@ class Sources:
 
     def __init__(self, prompt: bytes) -> None:
         self.prompt = prompt[-SEARCHED:]
-        self.draft = EMPTY  # the last one, after ``calls`` accept calls
-        self.calls = 0
+        self.draft = EMPTY  # the last one, after ``calls`` accept calls, at a ``place`` of the grammar
+        self.calls = self.place = 0
         self._rates = list(RATES)
         self._found: dict[bytes, int] = {}
         self._chosen: dict[int, bytes] = {}
@@ -139,13 +140,13 @@ class Sources:
 
     @cached_property
     def _strings(self) -> Values:
-        return Values(
-            [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(self._question)]
-        )
+        found = [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(self._question)]
+        return Values(found, bytes.islower)
 
     @cached_property
     def _numbers(self) -> Values:
-        return Values([(m.start(), m[0].replace(b",", b"")) for m in _NUMBER.finditer(self._question)])
+        found = [(m.start(), m[0].replace(b",", b"")) for m in _NUMBER.finditer(self._question)]
+        return Values(found, lambda _: False)
 
     @cached_property
     def _words(self) -> dict[bytes, list[int]]:
@@ -248,23 +249,20 @@ class Guesser:
 
     def _choices_at(self, place: int) -> Choices:
         """Find what may come at a place."""
-        leads = self._forced.leads(place, 2 * MAX_CHOICES)
+        leads = self._forced.leads(place, MAX_CHOICES)
         digits = any(0x30 <= lead <= 0x39 for lead in leads)
         texts = []
-        if len(leads) < 2 * MAX_CHOICES:
-            others = (
-                [lead for lead in leads if not (0x30 <= lead <= 0x39 or lead in b"+-.eE")]
-                if digits
-                else leads
-            )
-            for lead in others[:MAX_CHOICES]:
+        if len(leads) < MAX_CHOICES:
+            for lead in leads:
+                if digits and lead in b"0123456789+-.eE":
+                    continue
                 first = bytes([lead])
                 run, whole, *_ = self._forced.run(self._forced.after(place, first))
-                texts.append(first + run[:whole])
+                texts.append(first + run[: min(whole, MAX_COPIED)])
         if len(self._choices) >= MAX_REMEMBERED:
             self._choices.clear()
-        words = tuple(tuple(map(_stem, _WORD.findall(text[:MAX_COPIED]))) for text in texts)
-        found = self._choices[place] = Choices(tuple(texts), words, digits, len(leads) >= 2 * MAX_CHOICES)
+        words = tuple(tuple(map(_stem, _WORD.findall(text))) for text in texts)
+        found = self._choices[place] = Choices(tuple(texts), words, digits, len(leads) >= MAX_CHOICES)
         return found
 
     def guess(self, place: int, written: bytes, sources: Sources) -> tuple[bytes, int]:
@@ -283,7 +281,7 @@ class Guesser:
             if value := sources.string(written, anchor, fits):
                 return value, PROMPT
             end = _END.search(copied)
-            return copied[: end.start()] if end and end.start() else b"", PROMPT
+            return copied[: end.start() if end else None], PROMPT
         if choices.number and (value := sources.number(written, anchor, fits)):
             return value, PROMPT
         return (sources.choice(place, written, choices), PROMPT) if choices.texts else (b"", PROMPT)
@@ -295,12 +293,12 @@ class Guesser:
         while size < most:
             run, whole, what_follows, token, end = self._forced.run(place)
             if run:
-                pieces.append(Piece(run[:whole], FORCED))
-            if what_follows == TOKEN:
+                pieces.append(Piece(run[: min(whole, most - size)], FORCED))
+            if what_follows == TOKEN and size + len(run) < most:
                 pieces.append(Piece(b"", FORCED, token))
                 place, size = end, size + len(run) + 1
                 continue
-            if what_follows or whole < len(run):
+            if what_follows or whole < len(run) or size + len(run) >= most:
                 break
             written += run
             guess, source = self.guess(end, written, sources)

@@ -183,10 +183,12 @@ class JumpPlanner:
             self._use(encoder)
         tokens, kinds = sources.draft
         came = history.size() - sources.calls
-        if 0 <= came < len(tokens) and history.ends_with(tokens[:came]):
+        if 0 <= came < len(tokens) and (
+            history.ends_with(tokens[:came]) if came else config == sources.place
+        ):
             return Draft(tokens[came : came + count], kinds[came : came + count])
         pieces = self._guesser.pieces(config, history.tail(SEARCHED), sources, TOKEN_BYTES * count)
-        sources.calls = history.size()
+        sources.calls, sources.place = history.size(), config
         sources.draft = self._drafted(pieces) if pieces else EMPTY
         tokens, kinds = sources.draft
         return Draft(tokens[:count], kinds[:count])

@@ -72,7 +72,11 @@ class GrammarProposer:
         """There is no model to load."""
 
     def propose(
-        self, sampled_token_ids: Sequence[Sequence[int]], num_tokens_no_spec: Any, token_ids_cpu: Any, slot_mappings: Any = None
+        self,
+        sampled_token_ids: Sequence[Sequence[int]],
+        num_tokens_no_spec: Any,
+        token_ids_cpu: Any,
+        slot_mappings: Any = None,
     ) -> list[list[int]]:
         """Return the drafts of a step, a list for each request; what fails for one of them drafts nothing for it.
 
