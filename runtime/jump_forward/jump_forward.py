@@ -220,10 +220,9 @@ class JumpPlanner:
         for unit in (text,) if self._adds_blank else _UNIT.findall(text):
             made = self._units.get(unit)
             if made is None:
-                written = None if _is_cut_short(unit) else self._written(unit)
                 if len(self._units) >= MAX_PLANS:
                     self._units.clear()
-                made = self._units[unit] = () if written is None else tuple(written.ids)
+                made = self._units[unit] = self._unit(unit)
             if not made and unit:
                 return
             for token in made:
@@ -232,6 +231,15 @@ class JumpPlanner:
                     k += 1
                 tokens.append(token)
                 kinds.append(ends[k][1])
+
+    def _unit(self, text: bytes) -> tuple[int, ...]:
+        """Encode a text that stands after others; nothing if that cannot be done."""
+        # a tokenizer that puts a blank before every text is asked after a mark
+        lead = b":" if self._adds_blank and text[:1] != b" " else b""
+        made = None if _is_cut_short(text) else self._written(lead + text)
+        if made is None or len(lead) not in made.bounds:
+            return ()
+        return tuple(made.ids[made.bounds.index(len(lead)) :])
 
     def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
         """Compute a proposal from a window; None if the window shares no boundary with its new encoding."""
