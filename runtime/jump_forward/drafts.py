@@ -187,13 +187,13 @@ class Sources:
 
     def string(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
         """Return the rest of the value of the prompt that was begun, or that is meant after a key, with its quote."""
-        first = max(written.rfind(mark, -_TAIL) for mark in (b'"', b">", b"\n")) + 1
-        begun = written[max(first, len(written) - _TAIL) :]
+        tail = written[-_TAIL:]
+        begun = tail[max(tail.rfind(b'"'), tail.rfind(b">"), tail.rfind(b"\n"), tail.rfind(b": ") + 1) + 1 :]
         if begun:
             rest = self._strings.rest(begun)
             return rest + b'"' if rest else b""
         likely = self._likely(self._strings, written, anchor)
-        return next((value + b'"' for value in likely if fits(value + b'"')), b"")
+        return next((value + b'"' for value in likely if fits(value)), b"")
 
     def choice(self, place: int, written: bytes, choices: Choices) -> bytes:
         """Return the choice that has most of its words in the prompt; of equal ones the last, which closes."""
@@ -201,10 +201,14 @@ class Sources:
         if chosen is None:
             if len(self._chosen) >= MAX_REMEMBERED:
                 self._chosen.clear()
-            is_spaced, is_open = b": " in written[-_TAIL:], written[-1:] in (b"[", b"{")
+            tail = written[-_TAIL:]
+            is_spaced, is_open = b": " in tail, tail[-1:] in (b"[", b"{")
+            begun = tail[len(tail.translate(_IS_WORD).rstrip(b"w")) :]
 
             def score(k: int) -> tuple[float, bool]:
                 text, words = choices.texts[k], choices.words[k]
+                if begun and text[:1].isalnum():  # the rest of a word
+                    words = tuple(map(_stem, _WORD.findall(begun + text)))
                 known = sum(len(word) for word in words if word in self._words)
                 spaced = (text[:1] == b" ") == is_spaced
                 return known / (8 + sum(map(len, words))), spaced and not (

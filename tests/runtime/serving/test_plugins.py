@@ -13,6 +13,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 import stackmask as sm
@@ -20,7 +21,7 @@ import stackmask as sm
 torch = pytest.importorskip("torch")
 
 END = 256
-OURS = ("metrics", "vllm_plugin", "vllm_backend", "sglang_plugin", "sglang_backend")
+OURS = ("vllm_plugin", "vllm_backend", "vllm_drafts", "sglang_plugin", "sglang_backend")
 
 
 class Tokenizer:
@@ -72,6 +73,40 @@ def refuse_deep(value: Any, structural_tag: bool = False) -> None:
         raise ValidationError("nested too deeply")
 
 
+class Runner:
+    """Stands for vLLM's runner of models: a batch of requests, as much of it as proposers see."""
+
+    def __init__(self, drafter: Any) -> None:
+        self.drafter = drafter
+        self.requests: dict[str, Any] = {}
+        self.rows: dict[str, list[int]] = {}
+
+    def add(self, name: str, prompt: str, **given: Any) -> None:
+        sampling = SimpleNamespace(structured_outputs=params(**given) if given else None)
+        self.requests[name] = SimpleNamespace(
+            prompt_token_ids=list(prompt.encode()), sampling_params=sampling
+        )
+        self.rows[name] = list(prompt.encode())
+
+    @property
+    def input_batch(self) -> SimpleNamespace:
+        return SimpleNamespace(req_ids=list(self.rows))
+
+    def propose_draft_token_ids(self, sampled: list[list[int]]) -> list[list[int]]:
+        counts = np.array([len(row) for row in self.rows.values()])
+        table = np.zeros((len(counts), 128), np.int32)
+        for row, tokens in zip(table, self.rows.values(), strict=True):
+            row[: len(tokens)] = tokens
+        return self.drafter.propose(sampled, counts, table, slot_mappings=None)
+
+    def step(self, **written: str) -> dict[str, str]:
+        """Write texts and return the drafts after them."""
+        for name, text in written.items():
+            self.rows[name] += text.encode()
+        drafts = self.propose_draft_token_ids([list(written.get(name, "").encode()) for name in self.rows])
+        return {name: bytes(draft).decode() for name, draft in zip(self.rows, drafts, strict=True)}
+
+
 @pytest.fixture
 def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     base = module(
@@ -90,9 +125,12 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "vllm": module("vllm", __version__="0.32.0"),
         "vllm.sampling_params": module("sampling_params", check_json_nesting=refuse_deep),
         "vllm.exceptions": module("exceptions", VLLMValidationError=ValidationError),
-        "vllm.outputs": module("outputs", RequestError=SimpleNamespace),
+        "vllm.tokenizers": module("tokenizers", cached_tokenizer_from_config=lambda _: Tokenizer()),
         "vllm.v1": module("v1"),
-        "vllm.v1.engine": module("engine", EngineCoreOutput=SimpleNamespace(__struct_fields__=("error",))),
+        "vllm.v1.worker": module("worker"),
+        "vllm.v1.worker.gpu_model_runner": module(
+            "gpu_model_runner", GPUModelRunner=type("GPUModelRunner", (Runner,), {})
+        ),
         "vllm.v1.structured_output": module("structured_output"),
         "vllm.v1.structured_output.backend_types": base,
         "vllm.v1.structured_output.request": module("request", get_structured_output_key=lambda p: p.key),
@@ -106,7 +144,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setitem(sys.modules, name, made)
     vocabulary = sm.Vocabulary(
         [*(bytes([i]) for i in range(256)), None], stop_ids=[END], special_ids=[257], size=260
-    )
+    ).with_encoder(lambda text: list(text.encode()))
     monkeypatch.setattr(sm.Vocabulary, "from_huggingface", lambda *_, **__: vocabulary)
     Counter.sums.clear()
     yield
@@ -496,4 +534,91 @@ def test_futures_carry_errors_to_vllm(servers: None) -> None:
         vllm_backend().compile_grammar(Options.JSON, '{"type": "nope"}')
     except ValidationError as error:
         future.set_exception(error)
-    assert "is not a type" in str(future.exception())
+    assert "is no type" in str(future.exception())
+
+
+def runner_of(reasoning_parser: str = "", tokens: int = 8) -> Any:
+    """Return a runner whose proposer is ours, made as vLLM makes it."""
+    module = loaded("vllm_drafts")
+    config = SimpleNamespace(
+        structured_outputs_config=SimpleNamespace(backend="stackmask", reasoning_parser=reasoning_parser),
+        speculative_config=SimpleNamespace(num_speculative_tokens=tokens),
+        model_config=SimpleNamespace(max_model_len=100, get_vocab_size=lambda: 260),
+    )
+    drafter = module.GrammarProposer(config)
+    module.GrammarProposer(config)  # the runner is wrapped once
+    return sys.modules["vllm.v1.worker.gpu_model_runner"].GPUModelRunner(drafter)
+
+
+def ready(runner: Any) -> None:
+    """Wait for the grammars that are compiled beside the steps."""
+    for one in runner.drafter._grammars.values():
+        one.exception()
+
+
+PLACE = (Options.REGEX, "(place|plain): [A-Z][a-z]+; the end of it all")
+
+
+def test_vllm_drafts_follow_each_request(servers: None) -> None:
+    runner = runner_of()
+    runner.add("a", "go to Rome, place", key=PLACE)
+    runner.add("free", "go to Rome")
+    runner.add("b", "plain, to Oslo", key=PLACE)
+    assert runner.step(a="p", free="x", b="p")["free"] == ""
+    ready(runner)
+    assert runner.step(a="l", free="x", b="l") == {"a": "ace: Rom", "free": "", "b": "ain: Osl"}
+    # accepted, refused, and a part of a prompt that is not read to its end
+    assert runner.step(a="ace: Romania", b="a") == {"a": "; the en", "free": "", "b": "in: Oslo"}
+    assert runner.drafter._requests["a"].matcher.accept_calls == len("place: Romania")
+    del runner.rows["a"], runner.requests["a"]
+    assert runner.step(b="i")["b"] == "n: Oslo;"
+    for i in range(10):
+        runner.requests.pop(f"short{i - 1}", None)
+        runner.rows.pop(f"short{i - 1}", None)
+        runner.add(f"short{i}", "x", key=PLACE)
+        runner.step(**{f"short{i}": "p"})
+    assert len(runner.drafter._requests) <= 2 * len(runner.requests) + 2
+
+
+def test_vllm_drafts_end_where_the_text_does(servers: None) -> None:
+    runner = runner_of()
+    runner.add("a", "x" * 80, key=(Options.REGEX, "a{9}b{200}"))
+    runner.step(a="a")
+    ready(runner)
+    assert runner.step(a="aaaa")["a"] == "aaaabbbb"
+    assert runner.step(a="aaaabbbb") == {
+        "a": "b" * 6
+    }  # 93 of 100 tokens are there, and one comes with the draft
+    assert runner.step(a="bbbbbb") == {"a": ""} == runner.step(a="b")
+    runner.add("end", "", key=(Options.REGEX, "ab"))
+    runner.step(end="a")
+    ready(runner)
+    runner.rows["end"].append(ord("b"))
+    assert runner.step()["end"] == "" and runner.step(end="")["end"] == ""
+    runner.rows["end"] += [END]
+    assert runner.propose_draft_token_ids([[], [END]]) == [[], []]
+
+
+def test_vllm_drafts_after_preemption_and_faults(servers: None, caplog: pytest.LogCaptureFixture) -> None:
+    runner = runner_of()
+    runner.add("a", "go", key=PLACE)
+    runner.add("wrong", "go", key=(Options.REGEX, "(("))
+    runner.add("strange", "go", key=PLACE)
+    runner.step(a="p", wrong="p", strange="p")
+    ready(runner)
+    runner.step(a="lace: R", wrong="x", strange="l")
+    runner.rows["a"] = list(b"goplac")  # what a request wrote may be dropped and written anew
+    assert runner.step(a="e") == {"a": ": ", "wrong": "", "strange": ""}
+    assert "request wrong" in caplog.text
+    runner.rows["strange"] += b"?"  # not of the grammar: some other backend allowed it
+    assert runner.step(strange="?")["strange"] == "" == runner.step(strange="?")["strange"]
+    runner.drafter._requests["a"].matcher = Mock(accept_calls=0, accept_token=Mock(side_effect=MemoryError))
+    assert runner.step(a=":")["a"] == "" and "request a" in caplog.text
+
+
+def test_vllm_drafts_nothing_with_thoughts_or_without_a_runner(servers: None) -> None:
+    runner = runner_of(reasoning_parser="qwen3")
+    runner.add("a", "go", key=PLACE)
+    assert runner.step(a="p") == {"a": ""} and not runner.drafter._grammars
+    assert runner_of().drafter.propose([[1], []], np.zeros(2), np.zeros((2, 4))) == [[], []]
+    runner.drafter.load_model(None)
