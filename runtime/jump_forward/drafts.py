@@ -77,10 +77,12 @@ class Values:
         self._plain = [plain(value) for _, value in self.found]
         self._order = sorted(range(len(self.found)), key=self._plain.__getitem__)
 
-    def rest(self, begun: bytes) -> bytes:
-        """Return the rest of the first value that begins so; nothing if one is just this."""
+    def rest(self, begun: bytes) -> bytes | None:
+        """Return the rest of the first value that begins so; nothing of one that is just this. None: there is none."""
         longer = [value for _, value in self.found if value.startswith(begun)]
-        return longer[0][len(begun) :] if longer and begun not in longer else b""
+        if not longer:
+            return None
+        return b"" if begun in longer else longer[0][len(begun) :]
 
     def likely(self, words: list[int], line: bytes) -> Iterator[bytes]:
         """Yield values, those first that stand next to the places of words. None that a line has already."""
@@ -182,7 +184,7 @@ class Sources:
         tail = written[-_TAIL:]
         begun = tail[len(tail.translate(_IS_NUMBER).rstrip(b"d")) :]
         if begun:
-            return self._numbers.rest(begun)
+            return self._numbers.rest(begun) or b""
         return next(filter(fits, self._likely(self._numbers, written, anchor)), b"")
 
     def string(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
@@ -191,7 +193,7 @@ class Sources:
         begun = tail[max(tail.rfind(b'"'), tail.rfind(b">"), tail.rfind(b"\n"), tail.rfind(b": ") + 1) + 1 :]
         if begun:
             rest = self._strings.rest(begun)
-            return rest + b'"' if rest else b""
+            return b"" if rest is None else rest + b'"'
         likely = self._likely(self._strings, written, anchor)
         return next((value + b'"' for value in likely if fits(value)), b"")
 
@@ -285,7 +287,7 @@ class Guesser:
             if value := sources.string(written, anchor, fits):
                 return value, PROMPT
             end = _END.search(copied)
-            return copied[: end.start() if end else None], PROMPT
+            return copied[: end.start() if end else None] or b'"', PROMPT
         if choices.number and (value := sources.number(written, anchor, fits)):
             return value, PROMPT
         return (sources.choice(place, written, choices), PROMPT) if choices.texts else (b"", PROMPT)
