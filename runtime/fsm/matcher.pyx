@@ -305,12 +305,14 @@ cdef class FsmMatcher(JumpCalls):
         with self.compiled._jumping:
             return self.compiled._planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
 
-    cdef object find_draft(self, object sources, object count):
+    cdef object find_draft(self, object sources, object count, object batch):
         encoder = self.compiled.vocabulary.encoder
         if self.terminated or encoder is None:
             return EMPTY
         with self.compiled._jumping:
-            return self.compiled._planner.draft(encoder, self.history.back() + 1, self.tokens, sources, count)
+            return self.compiled._planner.draft(
+                encoder, self.history.back() + 1, self.tokens, sources, count, batch
+            )
 
 
 cdef int fill_row(FsmMatcher matcher, int32_t state, uint32_t* words) except FAILED:

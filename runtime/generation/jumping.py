@@ -692,11 +692,10 @@ class JumpRow:
         try:
             # rows of a batch are filled up to the longest
             most = max(MAX_DRAFT // batch, LEAST_DRAFT)
-            proposed = self.matcher.draft(self.sources, max(0, min(most, room)))
+            self.proposed = self.matcher.draft(self.sources, max(0, min(most, room)), batch=batch)
         except BudgetError as error:
             self.note = str(error)
             return
-        self.proposed = self.sources.worth(proposed, batch)
         self.ahead = self.proposed.tokens
         self.drafted += len(self.ahead)
 

@@ -68,6 +68,14 @@ LEARNED: Final = 1 / 8  # how much of a rate the next token decides
 FORGOTTEN: Final = 1 / 64  # how much of what was learned is forgotten where nothing was proposed
 
 
+def least_rate(batch: int) -> float:
+    """Return how likely a token must be to be read ahead, in a batch of so many rows.
+
+    A row saves its share of a step with each accepted token, and every row waits for each token that is read.
+    """
+    return batch / (batch + FREE_COLUMNS)
+
+
 class Values:
     """Values of a text in the order of their places. ``plain``: whether a value is a mere word."""
 
@@ -109,29 +117,30 @@ class Sources:
         self.prompt = prompt[-SEARCHED:]
         self.draft = EMPTY  # the last one, after ``calls`` accept calls, at a ``place`` of the grammar
         self.calls = self.place = 0
-        self._rates = list(RATES)
+        self.rates = list(RATES)  # of accepted tokens by source
         self._found: dict[bytes, int] = {}
         self._chosen: dict[int, bytes] = {}
 
     def worth(self, draft: Draft, batch: int) -> Draft:
-        """Return the first tokens of a draft, as far as reading them gives more than it costs.
-
-        A row saves a step of a batch with each accepted token, and every row waits for each token that is read.
-        """
-        rate, least = 1.0, batch / (batch + FREE_COLUMNS)
+        """Return the first tokens of a draft, as far as reading them gives more than it costs (``least_rate``)."""
+        rate, least = 1.0, least_rate(batch)
         for n, source in enumerate(draft.sources):
-            rate *= self._rates[source]
+            if (
+                n == 0 or source != draft.sources[n - 1]
+            ):  # the tokens of one guess are right or wrong together
+                rate *= self.rates[source]
             if rate < least:
                 if not n:
-                    drift = zip(self._rates, RATES, strict=True)
-                    self._rates = [now + FORGOTTEN * (first - now) for now, first in drift]
+                    drift = zip(self.rates, RATES, strict=True)
+                    self.rates = [now + FORGOTTEN * (first - now) for now, first in drift]
                 return Draft(draft.tokens[:n], draft.sources[:n])
         return draft
 
     def judge(self, draft: Draft, accepted: int) -> None:
         """Learn from a draft of which the first tokens were accepted."""
         for n, source in enumerate(draft.sources[: accepted + 1]):
-            self._rates[source] += LEARNED * ((n < accepted) - self._rates[source])
+            if n in (0, accepted) or source != draft.sources[n - 1]:
+                self.rates[source] += LEARNED * ((n < accepted) - self.rates[source])
 
     @cached_property
     def _question(self) -> bytes:
@@ -292,11 +301,11 @@ class Guesser:
             return value, PROMPT
         return (sources.choice(place, written, choices), PROMPT) if choices.texts else (b"", PROMPT)
 
-    def pieces(self, place: int, written: bytes, sources: Sources, most: int) -> list[Piece]:
-        """Return the parts of a text that may come, ``most`` bytes or a few more."""
+    def pieces(self, place: int, written: bytes, sources: Sources, most: int, least: float) -> list[Piece]:
+        """Return the parts of a text that may come, ``most`` bytes or a few more, while they are likely enough."""
         pieces: list[Piece] = []
-        size = 0
-        while size < most:
+        size, rate = 0, 1.0
+        while size < most and rate >= least:
             run, whole, what_follows, token, end = self._forced.run(place)
             if run:
                 pieces.append(Piece(run[: min(whole, most - size)], FORCED))
@@ -312,6 +321,7 @@ class Guesser:
             if not taken:
                 break
             pieces.append(Piece(guess[:taken], source))
+            rate *= sources.rates[source]
             written += guess[:taken]
             size += len(run) + taken
         return pieces

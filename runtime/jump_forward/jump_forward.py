@@ -35,6 +35,7 @@ from stackmask.runtime.jump_forward.drafts import (
     Guesser,
     Piece,
     Sources,
+    least_rate,
 )
 from stackmask.runtime.jump_forward.forced_text import FINAL, TOKEN, ForcedText
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
@@ -173,9 +174,9 @@ class JumpPlanner:
             size *= WIDER
 
     def draft(
-        self, encoder: Encoder, config: int, history: TokenHistory, sources: Sources, count: int
+        self, encoder: Encoder, config: int, history: TokenHistory, sources: Sources, count: int, batch: int
     ) -> Draft:
-        """Return at most ``count`` tokens that probably come next: see ``drafts``.
+        """Return at most ``count`` tokens that probably come next: see ``drafts``. ``batch``: rows that wait for them.
 
         Cost: a comparison while the tokens come as the last draft has them; else tens of microseconds.
         """
@@ -186,12 +187,14 @@ class JumpPlanner:
         if 0 <= came < len(tokens) and (
             history.ends_with(tokens[:came]) if came else config == sources.place
         ):
-            return Draft(tokens[came : came + count], kinds[came : came + count])
-        pieces = self._guesser.pieces(config, history.tail(SEARCHED), sources, TOKEN_BYTES * count)
+            return sources.worth(Draft(tokens[came : came + count], kinds[came : came + count]), batch)
+        pieces = self._guesser.pieces(
+            config, history.tail(SEARCHED), sources, TOKEN_BYTES * count, least_rate(batch)
+        )
         sources.calls, sources.place = history.size(), config
         sources.draft = self._drafted(pieces) if pieces else EMPTY
         tokens, kinds = sources.draft
-        return Draft(tokens[:count], kinds[:count])
+        return sources.worth(Draft(tokens[:count], kinds[:count]), batch)
 
     def _drafted(self, pieces: list[Piece]) -> Draft:
         """Encode the pieces of a draft, unit by unit: most of them were met before."""

@@ -23,4 +23,4 @@ cdef class TokenHistory:
 
 cdef class JumpCalls:
     cdef object find_plan(self, object context_ids)
-    cdef object find_draft(self, object sources, object count)
+    cdef object find_draft(self, object sources, object count, object batch)

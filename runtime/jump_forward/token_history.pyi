@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import final
 
 from stackmask.pda.vocabulary.token_bytes import TokenBytes
+from stackmask.runtime.jump_forward.drafts import Draft, Sources
 from stackmask.runtime.jump_forward.jump_forward import Plan
 
 class JumpCalls:
@@ -35,6 +36,16 @@ class JumpCalls:
             the length of the context.
         """
 
+    def draft(self, sources: Sources, count: int, *, batch: int = 1) -> Draft:
+        """Return a ``Draft`` of at most ``count`` tokens that probably come next, for a model to verify.
+
+        It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far as the
+        grammar allows. ``batch``: how many rows wait for the tokens to be read; a draft is shorter, or empty, where
+        that costs more than it gives. Empty without the tokenizer (``Vocabulary.with_encoder``).
+        Raises: BudgetError at a limit of the request.
+        Cost: a comparison while the text continues as the last draft has it; else tens of microseconds.
+        """
+
     def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
         """Do the same as ``find_jump_forward_tokens``, and give the reason if nothing is proposed."""
 
@@ -56,6 +67,15 @@ class TokenHistory:
 
     def is_empty(self) -> bool:
         """Return whether nothing was accepted."""
+
+    def ends_with(self, tokens: tuple[int, ...]) -> bool:
+        """Return whether these tokens were accepted last."""
+
+    def tail(self, size: int) -> bytes:
+        """Return the last bytes of the text of the tokens accepted after all text: about ``size`` if there are so many.
+
+        Special tokens have none. Cost: linear in what is returned, and in the special tokens there.
+        """
 
     def window(self, size: int) -> tuple[tuple[int, ...], bool]:
         """Return (the last tokens, whether a text begins there), covering at least ``size`` bytes if

@@ -166,7 +166,7 @@ cdef class JumpCalls:
         """Return the plan after a context; here nothing is forced."""
         return NOTHING
 
-    cdef object find_draft(self, object sources, object count):
+    cdef object find_draft(self, object sources, object count, object batch):
         """Return a draft of at most so many tokens; here there is none."""
         return EMPTY
 
@@ -198,15 +198,16 @@ cdef class JumpCalls:
         plan = self.plan_jump(context_ids, max_rollback)
         return plan.rollback, list(plan.tokens)
 
-    def draft(self, sources, count):
+    def draft(self, sources, count, *, batch=1):
         """Return a ``Draft`` of at most ``count`` tokens that probably come next, for a model to verify.
 
         It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far as the
-        grammar allows. Empty without the tokenizer (``Vocabulary.with_encoder``).
+        grammar allows. ``batch``: how many rows wait for the tokens to be read; a draft is shorter, or empty, where
+        that costs more than it gives. Empty without the tokenizer (``Vocabulary.with_encoder``).
         Raises: BudgetError at a limit of the request.
         Cost: a comparison while the text continues as the last draft has it; else tens of microseconds.
         """
-        return self.find_draft(sources, count)
+        return self.find_draft(sources, count, batch)
 
     def plan_jump(self, context_ids=(), max_rollback=None):
         """Do the same as ``find_jump_forward_tokens``, and give the reason if nothing is proposed."""

@@ -826,7 +826,7 @@ cdef class Matcher(JumpCalls):
             self.lock.give(done)
         return plan
 
-    cdef object find_draft(self, object sources, object count):
+    cdef object find_draft(self, object sources, object count, object batch):
         cdef bint done = False
         encoder = self.compiled.vocabulary.encoder
         if self.terminated or encoder is None:
@@ -834,7 +834,9 @@ cdef class Matcher(JumpCalls):
         self.lock.take(self.account)
         try:
             self.find_forced()
-            draft = self.tools.planner.draft(encoder, self.history.back(), self.tokens, sources, count)
+            draft = self.tools.planner.draft(
+                encoder, self.history.back(), self.tokens, sources, count, batch
+            )
             done = True
         finally:
             self.lock.give(done)

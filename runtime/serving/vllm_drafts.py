@@ -154,7 +154,7 @@ class GrammarProposer:
                 one.compiled = None  # its end, or text that is not of the grammar
                 return ()
         most = min(self.most, self.max_model_len - count - 1)
-        one.proposed = one.sources.worth(one.matcher.draft(one.sources, most), batch)
+        one.proposed = one.matcher.draft(one.sources, most, batch=batch)
         return one.proposed.tokens
 
 

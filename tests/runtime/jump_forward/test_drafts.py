@@ -159,12 +159,12 @@ def test_drafts_cost_what_is_asked_for() -> None:
 
 def test_an_empty_draft_where_it_costs_more_than_it_gives() -> None:
     sources = Sources(b"")
+    parts = Draft(tuple(range(8)), (FORCED, PROMPT) * 4)
+    assert sources.worth(parts, 1) == parts
+    count = len(sources.worth(parts, 64).tokens)
+    assert 2 < count < 8 and sources.worth(parts, 64) == Draft(parts.tokens[:count], parts.sources[:count])
     draft = Draft(tuple(range(8)), (FORCED,) * 4 + (PROMPT,) * 4)
-    assert sources.worth(draft, 1) == draft
-    many = sources.worth(draft, 64)
-    assert 4 <= len(many.tokens) < 8 and many == Draft(
-        draft.tokens[: len(many.tokens)], draft.sources[: len(many.tokens)]
-    )
+    assert sources.worth(draft, 64) == draft
     for _ in range(40):
         sources.judge(draft, 4)  # what is forced comes, guesses do not
     assert len(sources.worth(draft, 64).tokens) == 4 == len(sources.worth(draft, 1).tokens)
