@@ -31,6 +31,7 @@ INPUTS: dict[str, str] = {
     "cold_start": "api grammar pda runtime",
     "completion": f"{SCHEMAS} {MASKS}",
     "completion_sql": f"{SQL} {MASKS}",
+    "drafts": f"{SCHEMAS} grammar/turns pda runtime/jump_forward runtime/matching",
     "embedded_accuracy": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
     "engine": f"{SCHEMAS} {FORMS} {MASKS}",
     "fsm_index_sample": f"{SCHEMAS} pda runtime/fsm",

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from stackmask.runtime.jump_forward.forced_text import TOKEN, ForcedText
 
-
 FORCED, PROMPT, EARLIER = 0, 1, 2  # where a token of a draft comes from
 
 SEARCHED: Final = 1 << 16  # last bytes of a prompt, and of the text written, that are searched

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from support.jump_setup import LIST, PROMPTS, SHEET, WIDTH, reference
+from support.jump_setup import LIST, PROMPTS, SHEET, reference
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
@@ -78,10 +78,30 @@ def masked_law(prompt: tuple[int, ...], language: set[str]) -> dict[tuple[int, .
         for i, weight in weights.items():
             after = chance * weight / math.fsum(weights.values())
             if i == STOP:
-                law[*ids, STOP] = law.get((*ids, STOP), 0) + after
+                law[(*ids, STOP)] = law.get((*ids, STOP), 0) + after
             else:
                 open_texts.append(((*ids, i), after))
     return law
+
+
+class Draws:
+    """Draws that follow a script, and then take what is possible first; the other ways are scripts to follow."""
+
+    def __init__(self, script: list[int], scripts: list[list[int]]) -> None:
+        self.script, self.scripts = script, scripts
+        self.place, self.chance = 0, 1.0
+
+    def __call__(self, _: Any, scores: torch.Tensor) -> list[int]:
+        chosen = []
+        for row in torch.softmax(scores.double(), dim=-1).tolist():
+            possible = [i for i, p in enumerate(row) if p > 0]
+            if self.place == len(self.script):
+                self.scripts.extend([*self.script, i] for i in possible[1:])
+                self.script.append(possible[0])
+            chosen.append(self.script[self.place])
+            self.chance *= row[chosen[-1]]
+            self.place += 1
+        return chosen
 
 
 def enumerated_law(
@@ -96,29 +116,17 @@ def enumerated_law(
     accepted = 0
     scripts: list[list[int]] = [[]]
     while scripts:
-        script = scripts.pop()
-        place, chance = 0, 1.0
-
-        def draw(_: Any, scores: torch.Tensor) -> list[int]:
-            nonlocal place, chance
-            chosen = []
-            for row in torch.softmax(scores.double(), dim=-1).tolist():
-                possible = [i for i, p in enumerate(row) if p > 0]
-                if place == len(script):
-                    scripts.extend([*script, i] for i in possible[1:])
-                    script.append(possible[0])
-                chosen.append(script[place])
-                chance *= row[script[place]]
-                place += 1
-            return chosen
-
-        monkeypatch.setattr(jumping.TokenChoice, "_draw", draw)
+        draws = Draws(scripts.pop(), scripts)
+        monkeypatch.setattr(
+            jumping.TokenChoice, "_draw", lambda choice, scores, draws=draws: draws(choice, scores)
+        )
         decoding = JumpDecoding(grammars, jump=jump)
+        mask = (prompts != STOP).long()
         model.generate(
-            prompts, attention_mask=(prompts != STOP).long(), do_sample=True, max_new_tokens=12, custom_generate=decoding
-        )  # fmt: skip
+            prompts, attention_mask=mask, do_sample=True, max_new_tokens=12, custom_generate=decoding
+        )
         key = tuple(tuple(ids) for ids in decoding.written)
-        law[key] = law.get(key, 0) + chance
+        law[key] = law.get(key, 0) + draws.chance
         accepted += sum(report.accepted_tokens for report in decoding.reports)
     return law, accepted
 
@@ -241,4 +249,3 @@ def test_stop_strings_and_streams_see_one_token_at_a_time(
     )  # fmt: skip
     assert whole.text.startswith(cut.text) and '"kind"' in cut.text and len(cut.text) < len(whole.text)
     assert "".join(pieces) == cut.text
-    assert WIDTH > max(cut.token_ids)
