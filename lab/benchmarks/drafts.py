@@ -320,7 +320,7 @@ def main() -> int:
     )
     parser.add_argument("--bfcl", type=Path, required=True, help="the folder `data` of the package bfcl_eval")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--turns", type=int, default=100, help="of each set")
+    parser.add_argument("--turns", type=int, default=49, help="of each set")
     parser.add_argument("--tokenizers", nargs="*", default=TOKENIZERS)
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--show", type=int, default=0, help="turns whose refused drafts are printed")
@@ -345,7 +345,7 @@ def main() -> int:
     if options.write:
         write_result(
             "drafts",
-            " ".join(["python", *sys.argv]),
+            f"python lab/benchmarks/drafts.py --bfcl PATH_TO_bfcl_eval/data --turns {options.turns} --write",
             {"draft_tokens": DRAFT, "in_batches": IN_BATCHES, "tokenizers": result},
         )
     return 0

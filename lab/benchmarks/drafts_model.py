@@ -256,7 +256,11 @@ def main() -> int:
     found = measure_own(options.model, held)
     print(json.dumps(found, indent=1))
     if options.write:
-        write_result("drafts_model", " ".join(["python", *sys.argv]), found)
+        write_result(
+            "drafts_model",
+            "python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --write",
+            found,
+        )
     return 0
 
 
