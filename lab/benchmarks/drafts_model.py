@@ -186,18 +186,11 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
 
     params = []
     for turn in turns:
-        schemas = [(t["function"]["name"], t["function"]["parameters"]) for t in turn.tools]
-        tags = [
-            {"type": "tag", "begin": f'<tool_call>\n{{"name": "{name}", "arguments": ', "content": {"type": "json_schema", "json_schema": schema}, "end": "}\n</tool_call>"}
-            for name, schema in schemas
-        ]  # fmt: skip
-        form = {"type": "tags_with_separator", "tags": tags, "separator": "\n", "at_least_one": True}
-        tag = json.dumps({"type": "structural_tag", "format": form})
-        params.append(
-            SamplingParams(
-                temperature=0, max_tokens=MOST, structured_outputs=StructuredOutputsParams(structural_tag=tag)
-            )
+        tag = json.dumps(
+            sm.tools.structural_tag("hermes", turn.tools, tool_choice="required", reasoning="off")
         )
+        asked = StructuredOutputsParams(grammar=tag)
+        params.append(SamplingParams(temperature=0, max_tokens=MOST, structured_outputs=asked))
     prompts = [turn.prompt for turn in turns]
     llm.generate(prompts, params, use_tqdm=False)  # grammars are compiled in the first round
     before = counters(llm)

@@ -540,15 +540,11 @@ def _jump_loops() -> list[str]:
 def _drafts() -> list[str]:
     rows = []
     for name, found in result("drafts")["tokenizers"].items():
-        every = found["all"]
-        parts = every["accepted_percent_by_source"]
-        shown = (every["forced_percent"], every["accepted_percent"], *parts.values())
-        rows.append([name, *(f"{share:.1f}%" for share in shown), f"{found['in_batches']['us']['mean']:.0f}"])
-    return table(
-        "drafts",
-        ["tool calls", "jump-forward", "accepted", "forced", "prompt", "earlier", "µs at batch 64"],
-        rows,
-    )
+        shares = (found["all"]["forced_percent"], found["all"]["accepted_percent"])
+        rows.append(
+            [name, *(f"{share:.1f}%" for share in shares), f"{found['in_batches']['us']['mean']:.0f}"]
+        )
+    return table("drafts", ["tool calls", "forced", "accepted", "µs in batches"], rows)
 
 
 @made("budget-ends")
