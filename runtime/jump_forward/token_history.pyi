@@ -72,7 +72,7 @@ class TokenHistory:
         """Return whether these tokens were accepted last."""
 
     def tail(self, size: int) -> bytes:
-        """Return the last bytes of the text of the tokens accepted after all text: about ``size`` if there are so many.
+        """Return the last bytes of the tokens accepted after all text: about ``size`` if there are so many.
 
         Special tokens have none. Cost: linear in what is returned, and in the special tokens there.
         """

@@ -87,25 +87,25 @@ cdef class TokenHistory:
         return True
 
     def tail(self, size_t size):
-        """Return the last bytes of the text of the tokens accepted after all text: about ``size`` if there are so many.
+        """Return the last bytes of the tokens accepted after all text: about ``size`` if there are so many.
 
         Special tokens have none. Cost: linear in what is returned, and in the special tokens there.
         """
-        cdef size_t i = self.taken.size(), first = self.first(), total = 0
+        cdef size_t i = self.taken.size(), first = self.first(), total = 0, k
         cdef int32_t token
+        cdef const uint8_t* start
+        cdef vector[uint8_t] found
         while i > first and total < size:
             i -= 1
             token = self.taken[i]
             if token < self.texts.size and not self.texts.is_absent(token):
                 total += self.texts.length(token)
-        cdef vector[uint8_t] found
         found.reserve(total)
         for k in range(i, self.taken.size()):
             token = self.taken[k]
             if token < self.texts.size and not self.texts.is_absent(token):
-                found.insert(
-                    found.end(), self.texts.blob + self.texts.start[token], self.texts.blob + self.texts.start[token + 1]
-                )
+                start = self.texts.blob + self.texts.start[token]
+                found.insert(found.end(), start, start + self.texts.length(token))
         return (<char*>found.data())[:found.size()]
 
     def window(self, size_t size):
