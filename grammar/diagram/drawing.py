@@ -41,6 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_REMEMBERED: Final = {
+    "top": "what was remembered last",
+    "level": "indented as far as what was remembered last",
+    "deeper": "indented further than what was remembered last",
+}
 MAX_DEPTH: Final = 24  # expressions in each other
 MAX_BOXES: Final = 4_000  # of one picture
 MAX_ALTERNATIVES: Final = 40
@@ -212,11 +217,11 @@ class Drawer:
         inner = self._item(item, depth + 1)
         if isinstance(action, TokenLimit):
             return self._railroad.Group(inner, f"at most {action.tokens:,} tokens")
-        return self._railroad.Group(inner, "remembered") if action == "push" else inner
+        return self._railroad.Group(inner, "remembered") if action in ("push", "new") else inner
 
     def _dynamic(self, resolver: object) -> Any:
-        if resolver == "top":
-            return self._box("the last captured text")
+        if isinstance(resolver, str):
+            return self._box(_REMEMBERED[resolver])
         written = getattr(resolver, "written", None)
         if isinstance(written, bytes):
             return self._leaf(Literal(written))

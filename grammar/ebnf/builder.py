@@ -532,7 +532,7 @@ class Builder(TreeMaker):
 
     def top(self, children: list[Any]) -> Node:
         span = self._place(children[0])
-        return tree.Terminal(ir.Dynamic("top", span), span)
+        return tree.Terminal(ir.Dynamic(str(children[0])[1:], span), span)
 
     def any_char(self, children: list[Any]) -> Node:
         span = self._place(children[0])

@@ -327,7 +327,7 @@ def lexical_rules(module: Module) -> set[str]:
     for skip in module.skips:
         pending += _names(skip)
     for node in module.nodes():
-        if isinstance(node, Prefix) and node.op in ("!", "push"):
+        if isinstance(node, Prefix) and node.op in ("!", "push", "new"):
             pending += _names(node.item)
         elif isinstance(node, Group) and node.op == "&":
             pending += _names(node)
@@ -407,8 +407,8 @@ class FileRules:
                 return [follow_restriction(item, self.module, Collector())]
             case Prefix("scope", item, span):
                 return [ir.Scope(self._expr(item, skip), span)]
-            case Prefix("push", item, span):
-                terminal = ir.Capture(self._expr(item, None), "push", span)
+            case Prefix("push" | "new" as action, item, span):
+                terminal = ir.Capture(self._expr(item, None), action, span)
             case Prefix(_, item, span):
                 terminal = ir.Complement(self._expr(item, None), span)
         return [terminal] if skip is None else [terminal, skip]

@@ -83,7 +83,7 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     (_NO_DEFINES, _A_RULE, ("a", "a (")),
     ("a rule or directive begins with a name or `%`", _A_RULE, ('"a"', "(")),
     (
-        "`@push` and `@scope` need an argument in parentheses",
+        "`@push`, `@new` and `@scope` need an argument in parentheses",
         "for example `@push(name)`",
         ("a ::= @push", "a ::= @push b"),
     ),
@@ -130,7 +130,7 @@ _WORDS: Final = {
 }
 _DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
 _PARTS: Final = ("%json", "%choice", "%regex", "%sql", "%marker")
-_KNOWN: Final = {"%": ("directive", _DIRECTIVES + _PARTS), "@": ("construct", ("@push", "@scope", "@top"))}
+_KNOWN: Final = {"%": ("directive", _DIRECTIVES + _PARTS), "@": ("construct", ("@push", "@new", "@scope", "@top", "@level", "@deeper"))}
 _ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
 _ARGUMENTS: Final = {"RPAR": "a value is missing", "LPAR": "a tuple within a tuple"}  # of macros
 _OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")

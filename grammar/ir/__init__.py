@@ -120,14 +120,16 @@ class TokenLimit(NamedTuple):
     tokens: int
 
 
-Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None] | TokenLimit
-"""``"push"`` puts the captured bytes on the stack of texts; a callable maps (value, captured bytes) to a
+Action: TypeAlias = _L["push", "new", "key"] | Callable[[Hashable, bytes], Hashable | None] | TokenLimit
+"""``"push"`` puts the captured bytes on the stack of texts, and so does ``"new"``, which forbids a text that it has put
+there since the last ``"push"``; a callable maps (value, captured bytes) to a
 new value, or to None to forbid the return; see :func:`never_forbids`. It must be pure, deterministic and bounded.
 ``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this object; see
 :class:`KeySpec`. A :class:`TokenLimit` takes no text, but counts tokens."""
 
-Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
-"""``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
+Resolver: TypeAlias = _L["top", "level", "deeper"] | Callable[[Hashable], "Expr"]
+"""``"top"`` means exactly the text on top of the stack; ``"level"`` and ``"deeper"`` an indentation as wide as it, and a
+wider one, as Python reads blanks and tabs; a callable maps the value to a regular expression."""
 
 
 class Owed(NamedTuple):

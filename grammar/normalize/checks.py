@@ -361,7 +361,7 @@ def check_stack(ruleset: RuleSet) -> None:
     if not any(Dynamic in facts(rule.body).kinds for rule in ruleset.rules.values()):
         return
     tops = any(
-        isinstance(e, Dynamic) and e.resolver == "top" for r in ruleset.rules.values() for e in walk(r.body)
+        isinstance(e, Dynamic) and isinstance(e.resolver, str) for r in ruleset.rules.values() for e in walk(r.body)
     )
     if not tops or ruleset.initial != ():
         return
@@ -379,11 +379,11 @@ def check_stack(ruleset: RuleSet) -> None:
                     if name not in entered:
                         entered.add(name)
                         todo.append(name)
-                case Dynamic("top", span):
+                case Dynamic(str(resolver), span):
                     problems.append(
                         Diagnostic(
                             "G115",
-                            "`@top` can be reached where nothing has been pushed",
+                            f"`@{resolver}` can be reached where nothing has been pushed",
                             span,
                             "the stack can be empty here",
                             "push before it on every way, or give the grammar an initial text",
@@ -406,7 +406,7 @@ def _may_keep_depth(expr: Expr, may_keep: Mapping[str, bool]) -> bool:
     """Return whether the expression can be passed without leaving a pushed value."""
     match expr:
         case Capture(item, action):
-            return action != "push" and _may_keep_depth(item, may_keep)
+            return action not in ("push", "new") and _may_keep_depth(item, may_keep)
         case RuleRef(name):
             return may_keep[name]
         case Sequence(items):

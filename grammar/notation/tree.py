@@ -62,7 +62,7 @@ class Repetition:
 
 @immutable
 class Prefix:
-    """``!x`` or ``~x`` (op ``"!"``), ``!>> x`` (``"!>>"``), ``@push(x)`` (``"push"``) or ``@scope(x)`` (``"scope"``)."""
+    """``!x`` or ``~x`` (op ``"!"``), ``!>> x`` (``"!>>"``), ``@push(x)`` (``"push"``), ``@new(x)`` (``"new"``) or ``@scope(x)`` (``"scope"``)."""
 
     op: str
     item: Node

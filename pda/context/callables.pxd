@@ -12,6 +12,7 @@ cdef enum:
     VALUE_OBJECT = 0
     VALUE_LINK = 1
     VALUE_SYMBOL = 2
+    VALUE_NEW_LINK = 3  # of a text that `new` has put there
 
 
 cdef class SemanticValues:
@@ -19,7 +20,8 @@ cdef class SemanticValues:
     cdef dict index                 # object -> value
     cdef size_t indexed             # entries of it
     cdef KeyMap links               # value << 32 | text -> link
-    cdef vector[int32_t] kind       # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
+    cdef KeyMap new_links           # likewise, of `new`
+    cdef vector[int32_t] kind       # VALUE_OBJECT, VALUE_LINK, VALUE_NEW_LINK or VALUE_SYMBOL
     cdef vector[ValueId] parent     # links: the value that is without the last text
     cdef vector[TextId] text        # links: the text on top
     cdef vector[uint8_t] symbolic   # rests on the unknown state
@@ -31,7 +33,8 @@ cdef class SemanticValues:
     cdef ValueId add(
         self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
     ) except ID_FAILED nogil
-    cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil
+    cdef ValueId link(self, ValueId parent, TextId text, int32_t kind=*) except ID_FAILED nogil
+    cdef bint has_new(self, ValueId value, TextId text) noexcept nogil
     cdef ValueId value_of(self, object value) except ID_FAILED
     cdef size_t nbytes(self) noexcept nogil
 
@@ -75,6 +78,7 @@ cdef enum:
     ACT_PUSH = 1
     ACT_KEY = 2
     ACT_UPDATE = 3  # a callable that never forbids
+    ACT_NEW = 4     # pushes, and forbids what it has pushed already
 
 
 cdef struct Owed:
@@ -90,7 +94,7 @@ cdef class Callables:
     cdef CaptureTexts texts
     cdef SemanticValues values
     cdef list actions
-    cdef vector[uint8_t] kinds          # of actions: ACT_CALL, ACT_PUSH, ACT_KEY or ACT_UPDATE
+    cdef vector[uint8_t] kinds          # of actions: ACT_CALL, ACT_PUSH, ACT_KEY, ACT_UPDATE or ACT_NEW
     cdef vector[TextId] first_texts     # of actions: the text that their captures begin with
     cdef list resolvers
     cdef vector[TermId] bounds          # resolver -> a term that holds all its answers, or NEEDS_STATE
@@ -131,6 +135,7 @@ cdef class Callables:
     cdef tuple checked_owed(self, object answer)
     cdef int32_t enter_owed(self, bytes data) except ID_FAILED
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil
+    cdef bint begins_new(self, ValueId value, TextId text) noexcept nogil
     cdef int ask_all(self, ValueId value, TextId text) except FAILED with gil
     cdef size_t nbytes(self) noexcept nogil
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)

@@ -14,6 +14,7 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE
 from stackmask.pda.memory.work_meter cimport Pause
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.stacked import ANSWERS
 from stackmask.pda.errors import ResolverError
 
 
@@ -64,18 +65,31 @@ cdef class SemanticValues:
         self.last, self.last_value = value, found
         return found
 
-    cdef ValueId link(self, ValueId parent, TextId text) except ID_FAILED nogil:
-        """Return the stack of strings with one more string on it."""
+    cdef ValueId link(
+        self, ValueId parent, TextId text, int32_t kind=VALUE_LINK
+    ) except ID_FAILED nogil:
+        """Return the stack of strings with one more string on it, of `push` or of `new`."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
-        cdef ValueId found = self.links.get(key)
+        cdef ValueId found = self.links.get(key) if kind == VALUE_LINK else self.new_links.get(key)
         if found == NO_VALUE:
-            found = self.add(None, VALUE_LINK, parent, text, self.symbolic[parent])
-            self.links.put(key, found)
+            found = self.add(None, kind, parent, text, self.symbolic[parent])
+            if kind == VALUE_LINK:
+                self.links.put(key, found)
+            else:
+                self.new_links.put(key, found)
         return found
 
+    cdef bint has_new(self, ValueId value, TextId text) noexcept nogil:
+        """Return whether `new` has put a string on the stack, after all that `push` has put there."""
+        while self.kind[value] == VALUE_NEW_LINK:
+            if self.text[value] == text:
+                return True
+            value = self.parent[value]
+        return False
+
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the approximate number of bytes of the values; that of Python objects is estimated."""
-        return self.links.nbytes() + 22 * self.kind.size() + VALUE_BYTES * self.indexed
+        """Return about how many bytes the values take; those of Python's objects are guessed."""
+        return self.links.nbytes() + self.new_links.nbytes() + 22 * self.kind.size() + VALUE_BYTES * self.indexed
 
 
 # ------------------------------------------------------------------------------------------------
@@ -198,13 +212,13 @@ cdef class Callables:
         self.owed_places = {}
 
     def add_action(self, action):
-        """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
-        kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
+        """Return the number of an action: ``"push"``, ``"new"``, ``"key"`` or a callable."""
+        kind = {"push": ACT_PUSH, "new": ACT_NEW, "key": ACT_KEY}.get(action, ACT_CALL)
         if getattr(action, "never_forbids", False):
             kind = ACT_UPDATE
         number = self.number_of(self.actions, "action", action)
         if number == <int32_t>self.kinds.size():
-            if kind == ACT_CALL:
+            if kind == ACT_CALL or kind == ACT_NEW:
                 # it may forbid what the actions before it did not
                 self.known_sure.clear()
             self.kinds.push_back(kind)
@@ -214,7 +228,7 @@ cdef class Callables:
         return number
 
     def add_resolver(self, resolver):
-        """Return the number of a resolver: ``"top"`` or a callable."""
+        """Return the number of a resolver: ``"top"``, ``"level"``, ``"deeper"`` or a callable."""
         cdef TermId bound
         cdef int32_t number
         key = ("resolver", resolver if isinstance(resolver, str) else id(resolver))
@@ -300,16 +314,16 @@ cdef class Callables:
         cdef Pause pause
         rule = self.resolvers[resolver]
         answer = None
-        if rule == "top":
+        if isinstance(rule, str):
             if self.values.kind[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
-            if self.values.kind[value] == VALUE_LINK:
-                answer = self.texts.text_of(self.values.text[value])
+            if self.values.kind[value] != VALUE_OBJECT:
+                answer = ANSWERS[rule](self.texts.text_of(self.values.text[value]))
         elif self.values.symbolic[value]:
             return NEEDS_STATE
         self.terms.meter.pause(&pause)
         try:
-            if rule == "top":
+            if isinstance(rule, str):
                 return self.resolve_term(answer)
             depends_on = getattr(rule, "depends_on", None)
             if depends_on is None:
@@ -400,9 +414,21 @@ cdef class Callables:
         key = (<uint64_t>value << 32) | <uint64_t>text
         k = self.known_sure.get(key)
         if k == NO_VALUE:
-            k = self.ask_all(value, text)
+            k = not self.begins_new(value, text) and self.ask_all(value, text)
             self.known_sure.put(key, k)
         return k
+
+    cdef bint begins_new(self, ValueId value, TextId text) noexcept nogil:
+        """Return whether a string that `new` would refuse begins with another one."""
+        cdef TextId at
+        while self.values.kind[value] == VALUE_NEW_LINK:
+            at = self.values.text[value]
+            while at != text and self.texts.parent[at] != NO_PARENT:
+                at = self.texts.parent[at]
+            if at == text:
+                return True
+            value = self.values.parent[value]
+        return False
 
     cdef int ask_all(self, ValueId value, TextId text) except FAILED with gil:
         """Ask all actions whether they may forbid the end of a capture."""

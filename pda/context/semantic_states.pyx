@@ -6,7 +6,7 @@ captures. When a capturing call returns, its action gets the captured bytes: (S,
 When a dynamic rule is called, its resolver S -> term gives its body. S belongs to the configuration, so
 rollback, fork and drafts need nothing more.
 
-A stack of strings is built in (``push``, ``top``), as links that share their tails. Python callables work on
+A stack of strings is built in (``push``, ``new``, ``top``, ``level``, ``deeper``), as links that share their tails. Python callables work on
 any hashable value. Equal values (1 and True) are one state, as they are one key of a dict, so callables must
 not distinguish them.
 
@@ -26,6 +26,7 @@ from libc.stdint cimport int32_t, uint32_t
 from stackmask.pda.context.callables cimport (
     ACT_CALL,
     ACT_KEY,
+    ACT_NEW,
     ACT_PUSH,
     ACT_UPDATE,
     FIRST_TEXT,
@@ -33,6 +34,7 @@ from stackmask.pda.context.callables cimport (
     KEY_OF_MORE,
     KEY_OF_NONE,
     NEEDS_STATE,
+    VALUE_NEW_LINK,
     VALUE_SYMBOL,
 )
 from stackmask.pda.context.object_keys cimport (
@@ -110,13 +112,13 @@ cdef class Semantics:
         self.values.unsure[self.values.unsure.size() - 1] = True
 
     def add_action(self, action):
-        """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
+        """Return the number of an action: ``"push"``, ``"new"``, ``"key"`` or a callable."""
         if action == "key" and not self.key_text.known:
             raise ValueError("no front end has said how keys are written: the store needs a key syntax")
         return self.callables.add_action(action)
 
     def add_resolver(self, resolver):
-        """Return the number of a resolver: ``"top"`` or a callable."""
+        """Return the number of a resolver: ``"top"``, ``"level"``, ``"deeper"`` or a callable."""
         return self.callables.add_resolver(resolver)
 
     def size(self):
@@ -319,6 +321,10 @@ cdef class Semantics:
                     base.value = self.sems[SEM_SYMBOL].value
             elif s.text == KEY_OF_MORE:
                 return NEEDS_STATE
+            elif self.callables.kinds[action] == ACT_NEW:
+                if self.values.has_new(base.value, s.text):
+                    return FORBIDDEN
+                base.value = self.values.link(base.value, s.text, VALUE_NEW_LINK)
             else:
                 base.value = self.callables.call(base.value, text, s.text, action)
                 if base.value < 0:  # FORBIDDEN or NEEDS_STATE
@@ -392,8 +398,8 @@ cdef class Semantics:
         return self.with_root(sem, self.intern(NO_SEM, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, ActionId action) noexcept nogil:
-        """Return whether an action may forbid, so that a mask cannot be cached without the state."""
-        return self.callables.kinds[action] == ACT_CALL
+        """Return whether an action may forbid: then a mask cannot be remembered without the state."""
+        return self.callables.kinds[action] == ACT_CALL or self.callables.kinds[action] == ACT_NEW
 
     cdef int is_sure(self, SemId sem) except FAILED nogil:
         """Return whether no action can forbid the end of the open capture, regardless of further text."""
@@ -409,8 +415,8 @@ cdef class Semantics:
         return self.callables.is_sure(value, text)
 
     cdef bint is_callable(self, ActionId action) noexcept nogil:
-        """Return whether an action is a Python callable."""
-        return self.callables.kinds[action] == ACT_CALL or self.callables.kinds[action] == ACT_UPDATE
+        """Return whether an action needs the value, as those of Python and `new` do."""
+        return not self.is_key(action) and self.callables.kinds[action] != ACT_PUSH
 
     cdef bint is_key(self, ActionId action) noexcept nogil:
         """Return whether an action enters an undeclared key."""

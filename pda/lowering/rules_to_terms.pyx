@@ -303,7 +303,7 @@ cdef class TermMaker:
                 called = call_of(rule, ACTION_COUNTED)
                 called.most_tokens = (<Capture>expr).action.tokens
                 return self.build.call(self.call(called, rule), True)
-            self.rules.stacked |= (<Capture>expr).action == "push"
+            self.rules.stacked |= (<Capture>expr).action in ("push", "new")
             action = self.action_number((<Capture>expr).action)
             return self.reference(self.rules.callee(item_of(expr)), ReturnAction.end_of(action), True)
         if kind == SCOPE or kind == KEYED:
@@ -319,7 +319,7 @@ cdef class TermMaker:
         if kind == KEY_TEST:
             return self.test(TEST_KINDS.index((<KeyTest>expr).test_kind))
         resolver = (<Dynamic?>expr).resolver
-        self.rules.stacked |= resolver == "top"
+        self.rules.stacked |= isinstance(resolver, str)
         return self.dynamic(self.semantics.add_resolver(resolver))
 
     cdef object token_class(self, object terminal):

@@ -60,14 +60,14 @@ def _obstacle(expr: Expr) -> str:
                 "an open object, whose undeclared keys must differ (additionalProperties: false closes it, "
                 "repeated_keys=True lets them repeat)"
             )
-        case ir.Capture(_, "push"):
-            return "a capture (@push)"
+        case ir.Capture(_, "push" | "new" as action):
+            return f"a capture (@{action})"
         case ir.Capture(_, ir.TokenLimit()):
             return "text whose tokens are counted (max_tokens)"
         case ir.Capture():
             return "a capture with an action of its own"
-        case ir.Dynamic("top"):
-            return "text that repeats a capture (@top)"
+        case ir.Dynamic(str(resolver)):
+            return f"text that repeats a capture (@{resolver})"
         case ir.Dynamic():
             return "a dynamic rule"
     return ""

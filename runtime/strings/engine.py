@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.stacked import ANSWERS, NewText, is_taken
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import Work, counted, spend
 from stackmask.pda.errors import BudgetError
@@ -524,6 +525,11 @@ class Derivation:
         value = state.value
         if end.action == "push":
             value = (*cast("tuple[bytes, ...]", value), self._text(end.start, here, []))
+        elif end.action == "new":
+            stack, text = cast("tuple[bytes, ...]", value), self._text(end.start, here, [])
+            if is_taken(stack, text):
+                return False
+            value = (*stack, NewText(text))
         elif callable(end.action):
             most = getattr(end.action, "reads_at_most", None)
             if most is None:
@@ -545,9 +551,9 @@ class Derivation:
         return b"".join([*kept, text[start:end]])
 
     def _answer(self, resolver: Any, value: Hashable) -> ir.Expr | None:
-        if resolver == "top":
+        if isinstance(resolver, str):
             stack = cast("tuple[bytes, ...]", value)
-            return ir.Literal(stack[-1]) if stack else None
+            return ANSWERS[resolver](stack[-1]) if stack else None
         return cast("Callable[[Hashable], ir.Expr]", resolver)(value)
 
 

@@ -1,0 +1,68 @@
+"""What the text on top of the stack means to `top`, `level` and `deeper`, and which texts `new` refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from stackmask.grammar.ir import CharClass, Choice, Expr, Intersection, Literal, Repeat
+from stackmask.grammar.ir.build import choice, sequence
+
+TAB: Final = 8  # columns
+_BLANK: Final = CharClass(((0x09, 0x09), (0x20, 0x20)))
+_SPACE: Final = Literal(b" ")
+_CELL: Final = choice([Repeat(_SPACE, TAB, TAB), sequence([Repeat(_SPACE, 0, TAB - 1), Literal(b"\t")])])
+
+
+class NewText(bytes):
+    """A text on the stack of a recogniser that `new` has put there."""
+
+    __slots__ = ()
+
+
+def is_taken(stack: tuple[bytes, ...], text: bytes) -> bool:
+    """Return whether `new` has put a text on the stack, after all that `push` has put there."""
+    for each in reversed(stack):
+        if not isinstance(each, NewText):
+            return False
+        if each == text:
+            return True
+    return False
+
+
+def indentation(text: bytes) -> tuple[int, int]:
+    """Return how far a text is indented, as Python's tokenizer counts: in columns with tabs of eight, and in characters.
+
+    What comes before its last character that is neither a blank nor a tab does not count.
+    """
+    column = count = 0
+    for byte in text:
+        if byte == 0x09:
+            column += TAB - column % TAB
+        else:
+            column = column + 1 if byte == 0x20 else 0
+        count = count + 1 if byte in b" \t" else 0
+    return column, count
+
+
+def level(text: bytes) -> Expr:
+    """Return the blanks and tabs that indent as far as a text does; of one that is not indented, nothing matches."""
+    column, count = indentation(text)
+    cells, rest = divmod(column, TAB)
+    if not cells:  # mutant: level-of-blanks
+        return Literal(b" " * rest) if rest else Choice(())
+    columns = sequence([Repeat(_CELL, cells, cells), Literal(b" " * rest)])
+    return Intersection((Repeat(_BLANK, count, count), columns))
+
+
+def deeper(text: bytes) -> Expr:
+    """Return the blanks and tabs that indent further than a text does, in both ways of counting."""
+    column, count = indentation(text)
+    cells, rest = divmod(column + 1, TAB)
+    begun = sequence([Repeat(_SPACE, 0, max(rest - 1, 0)), Literal(b"\t")])
+    last = choice([Literal(b" " * rest), *([begun] if rest else [])])
+    columns = sequence([Repeat(_CELL, cells, cells), last, Repeat(_BLANK, 0, None)])
+    return Intersection((Repeat(_BLANK, count + 1, None), columns))
+
+
+ANSWERS: Final[Mapping[str, Callable[[bytes], Expr]]] = {"top": Literal, "level": level, "deeper": deeper}
