@@ -349,13 +349,14 @@ class Grammar(metaclass=Suggesting):
         return cls.from_json_schema(schema_of_kind(kind), whitespace=whitespace, profile=profile)
 
     @classmethod
-    def bundled(cls, name: str, start: str | None = None) -> Grammar:
-        """Return a bundled grammar, such as ``json``; ``start`` as in ``from_file``.
+    def bundled(cls, name: str, start: str | None = None, *, version: str | None = None) -> Grammar:
+        """Return a grammar that comes with the package, such as ``json``; ``start`` as in ``from_file``.
 
-        Raises: GrammarFileError if there is none with this name. Cost: a few milliseconds, since it is stored
-            in normal form; with ``start``, that of ``from_ebnf``.
+        ``version``: of the language, for ``python``; by default the newest. ``python-3.12`` is a name, too.
+        Raises: GrammarFileError if there is none of this name and version. Cost: some milliseconds, as it is loaded ready;
+        with ``start`` as ``from_ebnf``.
         """
-        path = find_bundled(name)
+        path = find_bundled(name, version)
         shown = f"stackmask/grammars/{path.name}"
         ready = find_ready(path, shown) if start is None else None
         if ready is None:

@@ -116,7 +116,7 @@ class _Loader:
             shown = str(path)
         else:
             path = bundled_path(target)
-            shown = f"stackmask/grammars/{target}.ebnf"
+            shown = "" if path is None else f"stackmask/grammars/{path.name}"
             if path is None:
                 known = bundled_names()
                 close = similar(target, known)

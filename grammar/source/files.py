@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 from stackmask.grammar.source.diagnostics import GrammarFileError
 
 SUFFIX: Final = ".ebnf"
+_VERSION: Final = re.compile(r"-\d+(?:\.\d+)*$")
+_PARTS: Final = re.compile(r"(\d+)")
 MAX_FILE_BYTES: Final = 16 << 20  # grammars are text that people write; more than this is a mistake
 
 
@@ -47,13 +50,17 @@ def bundled_folder() -> Path:
 
 
 def bundled_names() -> list[str]:
-    """Return the names of the bundled grammars, sorted."""
-    return sorted(path.stem for path in bundled_folder().glob(f"*{SUFFIX}"))
+    """Return the names of the bundled grammars, sorted, without their versions."""
+    return sorted({_VERSION.sub("", stem) for stem in _stems()})
 
 
-def find_bundled(name: str) -> Path:
-    """Return the file of a bundled grammar. Raises: GrammarFileError if there is none with this name."""
-    path = bundled_path(name)
+def find_bundled(name: str, version: str | None = None) -> Path:
+    """Return the file of a bundled grammar. Raises: GrammarFileError if there is none of this name and version."""
+    path = bundled_path(name if version is None else f"{name}-{version}")
+    if path is None and version is not None and name in bundled_names():
+        known = [stem.removeprefix(f"{name}-") for stem in _stems() if stem.startswith(f"{name}-")]
+        cure = f"there are: {', '.join(known)}" if known else "it has no versions"
+        raise GrammarFileError(f"no version {version!s:.20} of the bundled grammar `{name}`; {cure}")
     if path is None:
         from stackmask.grammar.source.similar import similar
 
@@ -64,5 +71,15 @@ def find_bundled(name: str) -> Path:
 
 
 def bundled_path(name: str) -> Path | None:
-    """Return the file of a bundled grammar; None if there is none with this name."""
-    return bundled_folder() / f"{name}{SUFFIX}" if name in bundled_names() else None
+    """Return the file of a bundled grammar; None if there is none of this name.
+
+    ``name`` is one of ``bundled_names``, which means the newest version, or has one: ``python-3.12``.
+    """
+    found = [stem for stem in _stems() if name in (stem, _VERSION.sub("", stem))]
+    return bundled_folder() / f"{found[-1]}{SUFFIX}" if found else None
+
+
+def _stems() -> list[str]:
+    """Return the names of the files, the versions of each in their order."""
+    stems = [path.stem for path in bundled_folder().glob(f"*{SUFFIX}")]
+    return sorted(stems, key=lambda stem: [int(part) if part.isdigit() else part for part in _PARTS.split(stem)])

@@ -152,16 +152,20 @@ class Strings:
         letters = "x" if data else "xuUN"
         return rf'{plain} | "\\" ([^\0\r\n{letters}{braces}{ascii_only}] | line_break | {known})'
 
-    def quoted(self, quote: str, triple: bool, piece: str, apart: bool) -> str:
-        """Return the quotes and what is in them. ``apart``: no other quote of this kind may follow."""
+    def quoted(self, quote: str, triple: bool, piece: str, outside: str | None) -> str:
+        """Return the quotes and what is in them. In a copy for f-strings no other quote of this kind may follow."""
         mark = f"'{quote}'" if quote == '"' else f'"{quote}"'
         if triple:
             three = mark[0] + quote * 3 + mark[0]
             two = mark[0] + quote * 2 + mark[0]
             return f"{three} (({mark} | {two})? ({piece}))* {three}"
         two = mark[0] + quote * 2 + mark[0]
-        end = f" !>> [{quote}]" if apart else ""
-        return f"{mark} ({piece})+ {mark}{end} | {two} !>> [{quote}]"
+        end = "" if outside is None else f" !>> [{quote}]"
+        some = f"({piece})+"
+        if outside and outside != quote and "\n" not in outside:  # in three quotes of the other kind, one or two may stand
+            run = f"[{outside}] [{outside}]?"
+            some = f"((({run})? ({piece}))+ ({run})? | {run})"
+        return f"{mark} {some} {mark}{end} | {two} !>> [{quote}]"
 
     def copy(self, copy: str, kinds: dict[tuple[str, bool], str], outside: dict[tuple[str, bool], str]) -> None:
         """Add the strings of a copy. ``kinds``: the copy of the expressions within f-strings of a kind."""
@@ -169,7 +173,7 @@ class Strings:
         strings, data, formatted = [], [], []
         for (quote, triple), inner in kinds.items():
             out = outside[quote, triple]
-            apart = copy in FIELDS
+            apart = out if copy in FIELDS else None
             label = ("double" if quote == '"' else "single") + ("3" if triple else "")
             for raw, prefixes in ((False, ("[uU]?", "[bB]", "[fF]")), (True, ("[rR]", "([bB] [rR] | [rR] [bB])", "([fF] [rR] | [rR] [fF])"))):
                 kind = ("raw_" if raw else "") + label + at
@@ -240,7 +244,7 @@ BLANKS: Final = {
     "feed": r'([ \t]* "\f")*',
 }
 BLOCKS: Final = {
-    "root": "empty | (empty line_break)* feed statement (next statement)* last",
+    "root": "(empty line_break)* (empty | feed statement (next statement)* last)",
     "function": "function_or_class",
     "begin": r"gap line_break feed @push([ \t]+)",
     "begin-in": "gap line_break feed @push(@deeper)",

@@ -10,15 +10,15 @@ from typing import Any
 
 import stackmask as sm
 from stackmask.grammar import ir, ready
-from stackmask.grammar.source.files import bundled_names, read_text
+from stackmask.grammar.source.files import read_text
 
 REPO = Path(__file__).resolve().parents[2]
 
 
 def sources() -> Iterator[tuple[Path, str]]:
     """Yield the sources with what diagnostics call them: the bundled grammars, and those of SQL over a schema."""
-    for name in bundled_names():
-        yield REPO / "grammars" / f"{name}.ebnf", f"stackmask/grammars/{name}.ebnf"
+    for path in sorted((REPO / "grammars").glob("*.ebnf")):
+        yield path, f"stackmask/grammars/{path.name}"
     for path in sorted((REPO / "grammar" / "sql" / "scope").glob("*.ebnf")):
         yield path, f"stackmask/{path.name}"
 

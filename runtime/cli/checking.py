@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stackmask.grammar.ir.dump import summary
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.files import bundled_names
+from stackmask.grammar.source.files import bundled_path
 from stackmask.grammar.whole_strings import wider
 from stackmask.runtime.cli.console import output, show, show_error
 from stackmask.runtime.cli.grammars import Reading, load_grammar
@@ -59,7 +59,7 @@ def run_check(
         show(output(), str(grammar.report))
     if text is None and file is None:
         # those of the bundled grammars are nothing to mend: each has a second rule to start from
-        warnings = [] if name in bundled_names() else grammar.warnings
+        warnings = [] if bundled_path(name) is not None else grammar.warnings
         if warnings:
             count = f"{len(warnings)} warning{'s' if len(warnings) != 1 else ''}"
             show_error(f"note: {count}, which stackmask lint shows")

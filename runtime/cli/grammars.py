@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.notation.loading import LARK, foreign_dialect
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.files import bundled_names, read_text
+from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.similar import similar
 
 _TYPE: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -55,7 +55,7 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
     if pattern is not None:
         _without_start(reading, "a regular expression")
         return Grammar.from_regex(pattern)
-    if _is_file(name) or name not in bundled_names():
+    if _is_file(name) or bundled_path(name) is None:
         if name.lower().endswith(".json"):
             _without_start(reading, "a JSON Schema")
             return _from_schema_text(read_text(Path(name)), reading, name)

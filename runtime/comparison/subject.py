@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.source.files import bundled_path, read_text
 
 Kind: TypeAlias = Literal["regex", "grammar", "schema", "sql"]
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
@@ -128,7 +128,7 @@ def _kind_of(argument: str) -> Kind:
         raise ComparisonError(
             f"{argument} ends neither in .ebnf, .gbnf, .lark nor .json: say what it is with --grammar or --schema"
         )
-    if argument in bundled_names():
+    if bundled_path(argument) is not None:
         return "grammar"
     if argument.lstrip()[:1] == "{":
         try:
