@@ -270,7 +270,7 @@ BLOCKS: Final = {
     "function_block-in": "block-fn",
     "function_block-fn": "block-fn",
 }
-# after a number, a word may come without a blank: and, else, for, if, in, is, not, or
+# else, if, in, is, not, or may follow a number directly; so may `and` and `for`, but not `as`, `async` and `from`
 NUMBERS: Final = {
     "number": '"0" ([xX] ("_"? [0-9A-Fa-f])+ !>> [0-9A-Za-hj-mp-z_\\x80-\\u{10FFFF}] | ([oO] ("_"? [0-7])+ | [bB] ("_"? [01])+) no_word)'
     " | REAL | IMAGINARY",
@@ -279,7 +279,7 @@ NUMBERS: Final = {
     "IMAGINARY": '((digits "." digits? | "." digits) exponent? | digits exponent?) [jJ] no_word',
     "digits": '[0-9] ("_"? [0-9])*',
     "exponent": "[eE] [+\\-]? digits",
-    "no_word": '"" !>> [0-9A-Zb-dg-hj-mp-z_\\x80-\\u{10FFFF}]',
+    "no_word": '"" !>> [0-9A-Za-df-hj-mp-z_\\x80-\\u{10FFFF}]',
 }
 
 

@@ -293,6 +293,101 @@ a[1:2]
         ),
         text_endings="'\n\"\n$$\n*/\n~",
     ),
+    "python": Steering(
+        closers=")]}",
+        quotes="\"'\n",
+        phrases="""\
+def f(a, /, b: int = 1, *args, c, **kw) -> None:~   _
+def f(*, a):~\t_
+def f[T: int = str, *Ts, **P](a): return_
+async def f(self):~    _
+class A(B, *c, m=d, **e):~ _
+class A[T]:~        _
+@a.b(c)~_
+lambda a, /, *b, c=1: (yield)
+lambda: 0
+if x:~    _
+if (y := x):~            _
+~    elif x:~        _
+~    else:~      _
+~elif x:~\t_
+~else:~   _
+while x:~\t\t_
+for a, *b in c:~\t        _
+async for a[0] in b:~                _
+with (a as b, c as (d, e),):~                 _
+with a as b.c, d:~    _
+try:~    _
+~except* A as e:~     _
+~except (A, B):~     _
+~    finally:~       _
+~finally:~     _
+match a, *b:~    case [1, -2.5j, *_] | {"a": b, **c} | A(x=1) if d:~     _
+~    case_
+match_
+case_
+type X[T] = int
+type_
+_ =_
+x: int = 1~
+x += yield~
+del (a, [b.c]), d[0]~
+import a.b as c, d~
+from . .a import (b as c,)~
+from .... import *~
+global a, b~
+return *a, b~
+raise a from b~
+assert a, b~
+break;_
+~_
+~    _
+~   \t_
+~\t_
+~        _
+~~\f  # a~~
+ \\~_
+ and_
+ or_
+not_
+await_
+ is not_
+ not in_
+ if a else_
+[a for b in c if d async for e in f]
+(a for b in c)
+{a: b for c in d}
+{**a, b: c}
+{*a, b}
+f(a, *b, c=d, **e)
+a[1:2, ::3, *b]
+f'a{b!r:>{c}}{{{d = }\\n'
+rf"\\{a:\\d}"
+f'''{f"{f'{a}'}"~}'''
+b'a' rb"\\"
+'\\x41\\u0042\\N{BULLET}\\~'
+\"\"\"a~'b'~\"\"\"
+r'''\\'''
+0xFF
+0b1_0
+0o17
+1_000.5e-3j
+1if_
+00
+..._
+.a
+**
+//
+>>=_
+->_
+ = _
+é
+# a~
+""",
+        endings="1\npass\nx\n: pass\n in x: pass\n in x\n else x\n = 1\nimport a\n~pass\n"
+        + "\n".join(f"~{' ' * n}pass" for n in (1, 3, 4, 8, 12, 16, 20)),
+        text_endings="\"\n'\n\"\"\"\n'''\n}\n}'\n}\"\n~",
+    ),
     "regex": Steering(
         closers=")]}",
         phrases="""\

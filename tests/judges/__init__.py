@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from judges import arithmetic, csv, indented, json, lua, postgres, regex, sql, xml
+from judges import arithmetic, csv, indented, json, lua, postgres, python, regex, sql, xml
 from judges.verdict import Verdict
 
 JUDGES: Mapping[str, Callable[[bytes], Verdict]] = {
@@ -20,6 +20,7 @@ JUDGES: Mapping[str, Callable[[bytes], Verdict]] = {
     "json": json.judge,
     "lua": lua.judge,
     "postgres": postgres.judge,
+    "python": python.judge,
     "regex": regex.judge,
     "sql": sql.judge,
     "sqlite": sql.judge,
