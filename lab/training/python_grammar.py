@@ -245,7 +245,7 @@ BLANKS: Final = {
 }
 BLOCKS: Final = {
     "root": "(empty line_break)* (empty | feed statement (next statement)* last)",
-    "function": "function_or_class",
+    "function": '("@" _ named next)* ("async" end _)? header function_block',
     "begin": r"gap line_break feed @push([ \t]+)",
     "begin-in": "gap line_break feed @push(@deeper)",
     "begin-fn": "gap line_break feed @push(@deeper)",

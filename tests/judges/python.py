@@ -48,7 +48,10 @@ def interpreter(version: str) -> str | None:
 @cache
 def _child(version: str) -> subprocess.Popen[str]:
     program = interpreter(version)
-    assert program is not None, f"there is no Python {version} here"
+    if program is None:
+        import pytest
+
+        pytest.skip(f"there is no Python {version} here")
     return subprocess.Popen([program, "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
