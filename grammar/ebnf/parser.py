@@ -130,7 +130,10 @@ _WORDS: Final = {
 }
 _DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
 _PARTS: Final = ("%json", "%choice", "%regex", "%sql", "%marker")
-_KNOWN: Final = {"%": ("directive", _DIRECTIVES + _PARTS), "@": ("construct", ("@push", "@new", "@scope", "@top", "@level", "@deeper"))}
+_KNOWN: Final = {
+    "%": ("directive", _DIRECTIVES + _PARTS),
+    "@": ("construct", ("@push", "@new", "@scope", "@top", "@level", "@deeper")),
+}
 _ELSEWHERE: Final = {"%ignore": "%skip", "%whitespace": "%skip", "%declare": "%lexical"}
 _ARGUMENTS: Final = {"RPAR": "a value is missing", "LPAR": "a tuple within a tuple"}  # of macros
 _OTHER_DEFINES: Final = re.compile(r"[ \t]*(:=|:|=|->|<-)")

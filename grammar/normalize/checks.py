@@ -361,7 +361,9 @@ def check_stack(ruleset: RuleSet) -> None:
     if not any(Dynamic in facts(rule.body).kinds for rule in ruleset.rules.values()):
         return
     tops = any(
-        isinstance(e, Dynamic) and isinstance(e.resolver, str) for r in ruleset.rules.values() for e in walk(r.body)
+        isinstance(e, Dynamic) and isinstance(e.resolver, str)
+        for r in ruleset.rules.values()
+        for e in walk(r.body)
     )
     if not tops or ruleset.initial != ():
         return

@@ -82,4 +82,6 @@ def bundled_path(name: str) -> Path | None:
 def _stems() -> list[str]:
     """Return the names of the files, the versions of each in their order."""
     stems = [path.stem for path in bundled_folder().glob(f"*{SUFFIX}")]
-    return sorted(stems, key=lambda stem: [int(part) if part.isdigit() else part for part in _PARTS.split(stem)])
+    return sorted(
+        stems, key=lambda stem: [int(part) if part.isdigit() else part for part in _PARTS.split(stem)]
+    )

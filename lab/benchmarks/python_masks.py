@@ -41,14 +41,18 @@ def encoder() -> Any:
 
     pack = datapack()
     assert pack is not None
-    return Tokenizer.from_str(lzma.open(pack / "tokenizers" / TOKENIZER / "tokenizer.json.xz").read().decode())
+    return Tokenizer.from_str(
+        lzma.open(pack / "tokenizers" / TOKENIZER / "tokenizer.json.xz").read().decode()
+    )
 
 
 def library(version: str) -> list[Path]:
     """Return the files of the standard library."""
     command = [interpreter(version), "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]
     folder = Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
-    found = [path for path in sorted(folder.rglob("*.py")) if not {"site-packages", "lib2to3"} & set(path.parts)]
+    found = [
+        path for path in sorted(folder.rglob("*.py")) if not {"site-packages", "lib2to3"} & set(path.parts)
+    ]
     return [path for path in found if path.stat().st_size < LARGEST and "bad" not in path.name]
 
 

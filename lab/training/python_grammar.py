@@ -18,13 +18,23 @@ REPO: Final = Path(__file__).resolve().parents[2]
 RULES: Final = Path(__file__).with_name("python_rules.txt")
 VERSIONS: Final = ((3, 10), (3, 11), (3, 12), (3, 13))
 COPIES: Final = {"line": "", "b": "-b", "top": "", "in": "-in", "fn": "-fn"}
-FIELDS: Final = ("f1", "f2", "f3", "f4", "f5")  # what may stand in f-strings before 3.12, by the quotes around
-WORDS: Final = (
-    "False None True and as assert async await break class continue def del elif else except finally for from global "
-    "if import in is lambda nonlocal not or pass raise return try while with yield"
-).split()
+FIELDS: Final = (
+    "f1",
+    "f2",
+    "f3",
+    "f4",
+    "f5",
+)  # what may stand in f-strings before 3.12, by the quotes around
+WORDS: Final = ["False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"]
 # the characters that `\N{…}` may name, besides those that the standard library names
-NAMED: Final = ((0x20, 0x180), (0x391, 0x3CA), (0x2010, 0x2040), (0x20A0, 0x20C0), (0x2190, 0x2300), (0x2500, 0x2700))
+NAMED: Final = (
+    (0x20, 0x180),
+    (0x391, 0x3CA),
+    (0x2010, 0x2040),
+    (0x20A0, 0x20C0),
+    (0x2190, 0x2300),
+    (0x2500, 0x2700),
+)
 
 # asks an interpreter: the ranges of characters that identifiers begin with and go on with, and names of characters
 QUESTION: Final = r"""
@@ -140,9 +150,7 @@ class Strings:
         lines = "" if triple and "\n" not in outside else r"\r\n"
         others = "".join(char for char in outside if char not in "\n" + quote)
         not_in = rf"\0\\{lines}{quote}{others}{braces}"
-        plain = (
-            f"[^{not_in}\\x80-\\u{{10FFFF}}]" if data else f"[^{not_in}]"
-        )
+        plain = f"[^{not_in}\\x80-\\u{{10FFFF}}]" if data else f"[^{not_in}]"
         if outside:
             return plain  # there are no escapes in the expressions of f-strings before 3.12
         ascii_only = r"\x80-\u{10FFFF}" if data else ""
@@ -162,12 +170,16 @@ class Strings:
         two = mark[0] + quote * 2 + mark[0]
         end = "" if outside is None else f" !>> [{quote}]"
         some = f"({piece})+"
-        if outside and outside != quote and "\n" not in outside:  # in three quotes of the other kind, one or two may stand
+        if (
+            outside and outside != quote and "\n" not in outside
+        ):  # in three quotes of the other kind, one or two may stand
             run = f"[{outside}] [{outside}]?"
             some = f"((({run})? ({piece}))+ ({run})? | {run})"
         return f"{mark} {some} {mark}{end} | {two} !>> [{quote}]"
 
-    def copy(self, copy: str, kinds: dict[tuple[str, bool], str], outside: dict[tuple[str, bool], str]) -> None:
+    def copy(
+        self, copy: str, kinds: dict[tuple[str, bool], str], outside: dict[tuple[str, bool], str]
+    ) -> None:
         """Add the strings of a copy. ``kinds``: the copy of the expressions within f-strings of a kind."""
         at = suffix(copy) if copy in FIELDS else ""
         strings, data, formatted = [], [], []
@@ -175,7 +187,10 @@ class Strings:
             out = outside[quote, triple]
             apart = out if copy in FIELDS else None
             label = ("double" if quote == '"' else "single") + ("3" if triple else "")
-            for raw, prefixes in ((False, ("[uU]?", "[bB]", "[fF]")), (True, ("[rR]", "([bB] [rR] | [rR] [bB])", "([fF] [rR] | [rR] [fF])"))):
+            for raw, prefixes in (
+                (False, ("[uU]?", "[bB]", "[fF]")),
+                (True, ("[rR]", "([bB] [rR] | [rR] [bB])", "([fF] [rR] | [rR] [fF])")),
+            ):
                 kind = ("raw_" if raw else "") + label + at
                 text = self.quoted(quote, triple, self.piece(quote, triple, out, raw, False, ""), apart)
                 strings.append(f"{prefixes[0]} " + self.add(f"text_{kind}", text))
@@ -196,7 +211,9 @@ class Strings:
             one = self.add("plain_string", " | ".join(strings))
             self.add("plain_strings" + suffix(copy), f"{one} ({blank} {one})* | {byte} ({blank} {byte})*")
 
-    def field(self, kind: str, quote: str, triple: bool, piece: str, slash: str, inner: str, depth: int) -> str:
+    def field(
+        self, kind: str, quote: str, triple: bool, piece: str, slash: str, inner: str, depth: int
+    ) -> str:
         """Add the rule of what is in braces, and what it needs; return its name. A format may hold fields to some depth."""
         name = f"field_{kind}" + f"_{depth}" * (depth > 0)
         mark = f"'{quote}'" if quote == '"' else f'"{quote}"'
@@ -287,7 +304,12 @@ def char_class(ranges: list[list[int]], *more: str) -> str:
     def one(code: int) -> str:
         return chr(code) if code < 0x7F else f"\\u{{{code:X}}}"
 
-    return "[" + "".join(one(low) + (f"-{one(high)}" if high > low else "") for low, high in ranges) + "".join(more) + "]"
+    return (
+        "["
+        + "".join(one(low) + (f"-{one(high)}" if high > low else "") for low, high in ranges)
+        + "".join(more)
+        + "]"
+    )
 
 
 def grammar_of(version: tuple[int, int], python: Path) -> str:
@@ -328,13 +350,19 @@ def written(version: tuple[int, int], rules: dict[str, str]) -> str:
     """Return the text of the rules that are used."""
     used, todo = {"root"}, ["root", "function", "expression"]
     while todo:
-        for text in re.findall(r"\"[^\"]*\"|'[^']*'|\[(?:\\.|[^\]])*\]|@\w+|[A-Za-z_][\w]*(?:-\w+)?", rules[todo.pop()]):
+        for text in re.findall(
+            r"\"[^\"]*\"|'[^']*'|\[(?:\\.|[^\]])*\]|@\w+|[A-Za-z_][\w]*(?:-\w+)?", rules[todo.pop()]
+        ):
             if text in rules and text not in used:
                 used.add(text)
                 todo.append(text)
     head = f"# Modules of Python 3.{version[1]}, with blocks as its tokenizer reads tabs and blanks.\n#\n"
     head += "# Written by lab/training/python_grammar.py. Rules that end in `-b` are within brackets, in `-in` in a block, in\n"
-    head += "# `-fn` in a function" + (", in `-f1` to `-f5` within f-strings" if version < (3, 12) else "") + ".\n\n"
+    head += (
+        "# `-fn` in a function"
+        + (", in `-f1` to `-f5` within f-strings" if version < (3, 12) else "")
+        + ".\n\n"
+    )
     used |= {"function"}
     stack = '%stack " "\n\n'
     return head + stack + "".join(f"{name} ::= {body}\n" for name, body in rules.items() if name in used)

@@ -15,8 +15,19 @@ from oracle.regular import Dfa, compile_dfa
 
 import stackmask
 from exactness.walks import check_place
-from stackmask.grammar.ir import Capture, CharClass, Choice, Dynamic, Expr, Literal, Repeat, Rule, RuleSet
-from stackmask.grammar.ir import Sequence, children
+from stackmask.grammar.ir import (
+    Capture,
+    CharClass,
+    Choice,
+    Dynamic,
+    Expr,
+    Literal,
+    Repeat,
+    Rule,
+    RuleSet,
+    Sequence,
+    children,
+)
 from stackmask.grammar.ir.build import rebuild
 from stackmask.grammar.ir.stacked import deeper, level
 
@@ -38,8 +49,42 @@ BOTH = r"""
 root ::= @scope(@push("d") @new(NAME) ("," @new(NAME))*) ":" @scope("\n" @push(@deeper) root ("\n" @level root)*) | "x"
 NAME ::= [ab]+ !>> [ab]
 """
-TEXTS = ["x", "if", "\n", "\n ", " ", "\t", "   ", "       \t", "\n\t", "\n\tx", "\n  if\n", "if\n   ", "x\n", "x\n    x"]
-TEXTS += ["\n        x", "  \t", "(", "a", "b", "ab", "ca", ",", ",a", "a,", "b,a", "=a", "=(", "=(a,", ")", ")x", "a)", ";("]
+TEXTS = [
+    "x",
+    "if",
+    "\n",
+    "\n ",
+    " ",
+    "\t",
+    "   ",
+    "       \t",
+    "\n\t",
+    "\n\tx",
+    "\n  if\n",
+    "if\n   ",
+    "x\n",
+    "x\n    x",
+]
+TEXTS += [
+    "\n        x",
+    "  \t",
+    "(",
+    "a",
+    "b",
+    "ab",
+    "ca",
+    ",",
+    ",a",
+    "a,",
+    "b,a",
+    "=a",
+    "=(",
+    "=(a,",
+    ")",
+    ")x",
+    "a)",
+    ";(",
+]
 TEXTS += ["d", "da", "a,b", ":", "a:\n", "a:\n   ", "b:\n\t", "da:"]
 TEXTS += ["i", "f", "c", ";", "=", "da:b"]
 TOKENS: list[bytes | None] = [*(text.encode() for text in TEXTS), None]

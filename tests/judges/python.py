@@ -40,7 +40,10 @@ def interpreter(version: str) -> str | None:
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     paths = [*sorted(root.glob(f"versions/{version}.*/bin/python{version}")), f"python{version}"]
     for path in map(str, paths):
-        if shutil.which(path) and not subprocess.run([path, "-V"], check=False, capture_output=True).returncode:
+        if (
+            shutil.which(path)
+            and not subprocess.run([path, "-V"], check=False, capture_output=True).returncode
+        ):
             return path
     return None
 
