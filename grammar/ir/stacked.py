@@ -49,7 +49,7 @@ def level(text: bytes) -> Expr:
     """Return the blanks and tabs that indent as far as a text does; of one that is not indented, nothing matches."""
     column, count = indentation(text)
     cells, rest = divmod(column, TAB)
-    if not cells:  # mutant: level-of-blanks
+    if not cells:
         return Literal(b" " * rest) if rest else Choice(())
     columns = sequence([Repeat(_CELL, cells, cells), Literal(b" " * rest)])
     return Intersection((Repeat(_BLANK, count, count), columns))
