@@ -31,6 +31,7 @@ from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source.work import spend
 
+ALL_BYTES: Final = (1 << 256) - 1
 MAX_NESTING = 400  # the front ends stop at 100 levels of text, each at most a few levels of expression
 MAX_NAMES_SHOWN = 400  # in "did you mean": the comparison is quadratic
 
@@ -278,18 +279,22 @@ def check_restrictions(ruleset: RuleSet) -> None:
     ends = rule_ends(ruleset)
     levels = key_levels(ruleset)
 
+    def passes(expr: Expr) -> bool:
+        """Return whether the expression can be empty where text comes after it."""
+        return any(mask != ALL_BYTES for mask in ends_of(expr, ends))
+
     def leaves_pending(expr: Expr, leaves: Mapping[str, bool]) -> bool:
         """Return whether the expression, entered without a pending restriction, can end with one."""
         match expr:
             case NotFollowedBy(mask):
-                return mask != 0
+                return 0 < mask < ALL_BYTES  # where all bytes are ruled out, the text ends
             case RuleRef(name):
                 return leaves[name]
             case Sequence(items):
                 for item in reversed(items):
                     if leaves_pending(item, leaves):
                         return True
-                    if not ends_of(item, ends):
+                    if not passes(item):
                         return False
                 return False
             case Choice():
@@ -338,7 +343,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
                 case Sequence(items):
                     for item in items:
                         stack.append((item, pending))
-                        pending = leaves_pending(item, leaves) or (pending and bool(ends_of(item, ends)))
+                        pending = leaves_pending(item, leaves) or (pending and passes(item))
                 case Repeat(item):
                     stack.append((item, pending or leaves_pending(item, leaves)))
                 case _:
