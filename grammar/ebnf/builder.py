@@ -532,7 +532,8 @@ class Builder(TreeMaker):
 
     def top(self, children: list[Any]) -> Node:
         span = self._place(children[0])
-        return tree.Terminal(ir.Dynamic(str(children[0])[1:], span), span)
+        resolver: Any = str(children[0])[1:]
+        return tree.Terminal(ir.Dynamic(resolver, span), span)
 
     def any_char(self, children: list[Any]) -> Node:
         span = self._place(children[0])

@@ -6,7 +6,8 @@ captures. When a capturing call returns, its action gets the captured bytes: (S,
 When a dynamic rule is called, its resolver S -> term gives its body. S belongs to the configuration, so
 rollback, fork and drafts need nothing more.
 
-A stack of strings is built in (``push``, ``new``, ``top``, ``level``, ``deeper``), as links that share their tails. Python callables work on
+A stack of strings is built in (``push``, ``new``, ``top``, ``level``, ``deeper``), as
+links that share their tails. Python callables work on
 any hashable value. Equal values (1 and True) are one state, as they are one key of a dict, so callables must
 not distinguish them.
 

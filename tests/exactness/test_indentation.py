@@ -38,6 +38,13 @@ root  ::= outer ("\n" outer)*
 outer ::= "x" | "if" @scope("\n" @push([ \t]+) line ("\n" @level line)*)
 line  ::= "x" | "if" @scope("\n" @push(@deeper) line ("\n" @level line)*)
 """
+ENDS = r"""
+%stack " "
+root  ::= outer+
+outer ::= "x" end | "if" @scope("\n" @push([ \t]+) line (@level line)*)
+line  ::= "x" end | "if" @scope("\n" @push(@deeper) line (@level line)*)
+end   ::= "" !>> [a-z] "\n" | "" !>> [^]
+"""
 NAMES = r"""
 root   ::= lambda (";" lambda)*
 lambda ::= @scope(@push("(") (plain ("," plain)*)? ")") "x"?
@@ -146,7 +153,7 @@ def called(rules: RuleSet) -> RuleSet:
     return RuleSet(bodies, rules.start, tuple(("push", text) for text in rules.initial))
 
 
-@pytest.mark.parametrize("rules", [BLOCKS, NAMES, BOTH], ids=["blocks", "names", "both"])
+@pytest.mark.parametrize("rules", [BLOCKS, ENDS, NAMES, BOTH], ids=["blocks", "ends", "names", "both"])
 def test_masks(rules: str) -> None:
     stop = len(TOKENS) - 1
     grammar = stackmask.Grammar.from_ebnf(rules)

@@ -220,9 +220,7 @@ def test_names_of_versions() -> None:
 
 @pytest.mark.parametrize("name", ["python", "python-3.11"])
 def test_parts(name: str) -> None:
-    grammar = Grammar.from_ebnf(
-        f'%import {name} (expression, function)\nroot ::= function expression'
-    )
+    grammar = Grammar.from_ebnf(f"%import {name} (expression, function)\nroot ::= function expression")
     assert grammar.accepts("@a\ndef f(x):\n    if x:\n\treturn 1\n\nf(\n1)") is False  # a tab after blanks
     assert grammar.accepts("@a\ndef f(x):\n    if x:\n        return 1\n\nf(\n1)")
     assert not grammar.accepts("x = 1\n\nf(1)")
