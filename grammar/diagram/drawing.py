@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 _REMEMBERED: Final = {
-    "top": "what was remembered last",
-    "level": "indented as far as what was remembered last",
-    "deeper": "indented further than what was remembered last",
+    "top": "the last captured text",
+    "level": "indented as far as the last captured text",
+    "deeper": "indented further than the last captured text",
 }
 MAX_DEPTH: Final = 24  # expressions in each other
 MAX_BOXES: Final = 4_000  # of one picture

@@ -213,7 +213,9 @@ cdef class Callables:
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"new"``, ``"key"`` or a callable."""
-        kind = {"push": ACT_PUSH, "new": ACT_NEW, "key": ACT_KEY}.get(action, ACT_CALL)
+        kind = ACT_CALL
+        if isinstance(action, str):
+            kind = {"push": ACT_PUSH, "new": ACT_NEW, "key": ACT_KEY}[action]
         if getattr(action, "never_forbids", False):
             kind = ACT_UPDATE
         number = self.number_of(self.actions, "action", action)

@@ -48,10 +48,12 @@ def test_every_bundled_grammar_has_samples_and_a_judge() -> None:
     assert set(bundled_names()) == set(NAMES) == set(JUDGES)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_first_line_describes_the_grammar(name: str) -> None:
-    folder = Path(__file__).resolve().parents[2] / "grammars"
-    first = (folder / f"{name}.ebnf").read_text("utf-8").splitlines()[0]
+FILES = sorted((Path(__file__).resolve().parents[2] / "grammars").glob("*.ebnf"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_the_first_line_describes_the_grammar(file: Path) -> None:
+    first = file.read_text("utf-8").splitlines()[0]
     assert first.startswith("# ") and first.endswith(".") and len(first) <= 120
 
 

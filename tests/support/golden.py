@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oracle.earley import Recognizer, Symbol
+from oracle.stacked import called
 
-from stackmask.grammar.ir import RuleSet, TokenTerminal, walk
+from stackmask.grammar.ir import Dynamic, RuleSet, TokenTerminal, walk
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ITEM = re.compile(r'\s*(?:("(?:\\.|[^"\\])*")|(<\S+>))')
@@ -93,6 +94,9 @@ def check_samples(rules: RuleSet, accepted: Iterable[str], rejected: Iterable[st
                 for name in expr.names:
                     tokens.setdefault(name, 1000 + len(tokens))
     samples = [read_sample(line, tokens) for line in [*accepted, *rejected]]
+    named = (e.resolver for rule in rules.rules.values() for e in walk(rule.body) if isinstance(e, Dynamic))
+    if {"level", "deeper"} & {resolver for resolver in named if isinstance(resolver, str)}:
+        rules = called(rules)
     recognizer = Recognizer(rules, tokens)
     for line, sample in zip([*accepted, *rejected], samples, strict=True):
         assert recognizer.accepts(sample) == (line in accepted), f"{line} (accepted: {line in accepted})"

@@ -106,7 +106,9 @@ def test_bundled_grammars_mean_the_same(file: Path) -> None:
     made = lay_out(text)
     assert lay_out(made) == made
     assert comments(made) == comments(text)
-    assert max(len(line) for line in made.splitlines() if "::=" in line and "#" not in line) <= 110
+    # a single character class is not broken
+    rules = [line for line in made.splitlines() if " " in line.partition("::= ")[2] and "#" not in line]
+    assert max(map(len, rules)) <= 110
     read = [Grammar.from_ebnf(each, None, base=file.parent) for each in (text, made)]
     assert dump(read[0].rules) == dump(read[1].rules)
 

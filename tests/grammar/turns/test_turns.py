@@ -357,7 +357,7 @@ def test_schemas_that_say_little_of_arguments(schema: Any) -> None:
     name = "a" * 40 + "!"
     text = f"<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter={name}>\ny\n</parameter>\n"
     tool = {"name": "f", "parameters": schema}
-    turn = tools.parse("qwen_3_coder", text + "</function>\n</tool_call>", tools=[tool])
+    turn = tools.parse("qwen_3_coder", text + "</function>\n</tool_call>", tools=[tool], check=False)
     assert turn.calls == [tools.Call("f", {"a": "x", name: "y"})]
 
 

@@ -221,10 +221,10 @@ def test_key_states_have_a_budget() -> None:
 
 
 BAD = {
-    "what follows it": seq("{", ir.Slot(0), ir.Repeat(DIGIT, 0, None)),
+    "the rest of its sequence can": seq("{", ir.Slot(0), ir.Repeat(DIGIT, 0, None)),
     "not an item of a sequence": seq("{", ir.Choice((ir.Slot(0), ir.Literal(b"x"))), "}"),
     "slot 3 of an object with 2": seq("{", ir.Slot(3), "}"),
-    "in its sequence can be empty": seq("{", ir.Choice((seq(ir.Slot(0)), ir.Literal(b"x"))), "}"),
+    "rest of its sequence can be empty": seq("{", ir.Choice((seq(ir.Slot(0)), ir.Literal(b"x"))), "}"),
     "sequence can be empty": seq("{", ir.Repeat(seq(ir.Slot(0), ir.EPSILON), 0, None), "}"),
 }
 

@@ -231,7 +231,7 @@ def test_several_prompts_and_grammars(model: Any, chatting: Any) -> None:
 def test_mistakes(model: Any, tokenizer: Any, chatting: Any) -> None:
     compiled = sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer)).compile("root ::= [a]")
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({}, r"nothing says what is to be written: .*tools=\[…\]; None for free text"),
+        ({}, r"no output was specified: .*tools=\[…\]; None for free text"),
         ({"tool_choice": "none", "grammar": int}, "tool_choice chooses among tools"),
         ({"tools": [ask, ask]}, "at /tools/1: `ask` is the name of /tools/0 already"),
         ({"tools": [ask], "grammar": compiled}, "give the Grammar itself"),
@@ -243,7 +243,7 @@ def test_mistakes(model: Any, tokenizer: Any, chatting: Any) -> None:
             sm.generate(model, chatting, "p", **options)
     with pytest.raises(tools.ToolError, match="the tokenizer has no chat template; give the style by name"):
         sm.generate(model, tokenizer, "p", tools=[ask])
-    with pytest.raises(sm.StackmaskError, match="nothing says what is to be written"):
+    with pytest.raises(sm.StackmaskError, match="no output was specified"):
         next(sm.stream(model, tokenizer, "p"))
 
 

@@ -21,7 +21,7 @@ import stackmask as sm
 torch = pytest.importorskip("torch")
 
 END = 256
-OURS = ("vllm_plugin", "vllm_backend", "vllm_drafts", "sglang_plugin", "sglang_backend")
+OURS = ("metrics", "vllm_plugin", "vllm_backend", "vllm_drafts", "sglang_plugin", "sglang_backend")
 
 
 class Tokenizer:
@@ -126,7 +126,9 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "vllm.sampling_params": module("sampling_params", check_json_nesting=refuse_deep),
         "vllm.exceptions": module("exceptions", VLLMValidationError=ValidationError),
         "vllm.tokenizers": module("tokenizers", cached_tokenizer_from_config=lambda _: Tokenizer()),
+        "vllm.outputs": module("outputs", RequestError=SimpleNamespace),
         "vllm.v1": module("v1"),
+        "vllm.v1.engine": module("engine", EngineCoreOutput=SimpleNamespace(__struct_fields__=("error",))),
         "vllm.v1.worker": module("worker"),
         "vllm.v1.worker.gpu_model_runner": module(
             "gpu_model_runner", GPUModelRunner=type("GPUModelRunner", (Runner,), {})
@@ -534,7 +536,7 @@ def test_futures_carry_errors_to_vllm(servers: None) -> None:
         vllm_backend().compile_grammar(Options.JSON, '{"type": "nope"}')
     except ValidationError as error:
         future.set_exception(error)
-    assert "is no type" in str(future.exception())
+    assert "is not a type" in str(future.exception())
 
 
 def runner_of(reasoning_parser: str = "", tokens: int = 8) -> Any:
