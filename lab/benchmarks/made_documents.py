@@ -1,4 +1,4 @@
-"""Make the documents and schemas that the engine benchmark runs over: deterministic, and in nobody's corpus."""
+"""Make the documents and schemas that the engine benchmark runs over: deterministic, and not of any corpus."""
 
 from __future__ import annotations
 

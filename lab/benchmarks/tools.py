@@ -3,10 +3,10 @@
     python lab/benchmarks/tools.py --data PATH_TO_DATA_PACK --write
 
 The tools are made by rule, of the size that function-calling benchmarks have: a few typed parameters, some of them optional,
-enumerated or nested. ``from_dicts``: tools that nobody saw before; ``again``: the same ones, as dicts that come with another
+enumerated or nested. ``from_dicts``: new tools; ``again``: the same ones, as dicts that come with another
 request, in another order; ``prepared``: ``Tool`` objects that an earlier grammar had. Each figure is the median of several
 sets of tools on one compiler that has seen other ones. A turn is a sentence and two calls, in the style qwen_3; a long one is
-some 500 words with four calls of tools that nobody saw before, first visits counted: on one compiler that has seen another
+some 500 words with four calls of new tools, first visits counted: on one compiler that has seen another
 turn, and on a new one for each turn, where what all turns share is made too.
 
 Where XGrammar is installed, it has the same tools in the same process, set by set in turns: from its structural tag of

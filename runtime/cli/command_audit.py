@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.comparison.report import EngineSummary
 
 NO_ERRORS, ERRORS, UNFINISHED = 0, 1, 3
-TELL_EVERY: Final = 10  # cases, where nobody watches a terminal
+TELL_EVERY: Final = 10  # cases, where there is no terminal
 REPORT: Final = "report.html"
 FIGURES: Final = "report.json"
 

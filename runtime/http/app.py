@@ -206,7 +206,7 @@ async def _answer(service: Service, request: Request, *, chat: bool) -> Response
         return JSONResponse(_error(str(error), status), status, error.headers)
     except ClientDisconnect:
         status = GONE
-        return Response(status_code=status)  # nobody reads it
+        return Response(status_code=status)  # not read by anyone
     except Exception as error:  # noqa: BLE001 - one request fails, the server goes on
         status = 500
         return JSONResponse(_error(f"{type(error).__name__}: {error}", 500), status)

@@ -45,7 +45,7 @@ SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of the
 MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
 WORTH_A_THREAD = 50_000  # tokens; the trie of fewer takes some milliseconds
 WORTH_PREPARING = 20_000  # tokens, as models have; fewer are made for a test
-LEAST_CACHE_BYTES = 1 << 24  # of a cache in which nobody misses what any JSON value takes, some 50 KB
+LEAST_CACHE_BYTES = 1 << 24  # of a cache in which the some 50 KB that any JSON value takes do not matter
 LEAST_LIMIT = 1 << 16  # likewise: of terms, configurations, semantic states
 MOST_STOPS = 4  # sets of stop tokens that have a compiler of their own
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
@@ -312,7 +312,7 @@ class Compiler:
         part of it.
         """
         mask: Any = array("i", bytes(4 * -(-self.vocabulary.size // 32)))
-        with suppress(StackmaskError):  # whoever asks for it meets it again
+        with suppress(StackmaskError):  # raised again where the mask is requested
             self.compile(Grammar.json()).matcher().fill_next_token_bitmask(mask)
 
     def _with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
@@ -360,13 +360,13 @@ class Compiler:
                 known = lane.families.get(states)
                 if known is not None:
                     compiled._family, compiled._planner = known
-            else:  # nobody has less for what another one wrote in a costlier way
+            else:  # a costlier text of the same grammar leaves no less for this request
                 compiled._account.ease(account)
                 if (
                     grammar is not compiled.grammar
                     and grammar.normalized.sources != compiled.grammar.normalized.sources
                 ):
-                    compiled._names_differ = True  # nobody is told the names of another one
+                    compiled._names_differ = True  # messages have the names of this request's grammar
         return compiled
 
     def _lowered(

@@ -36,7 +36,7 @@ class _Leaf:
 
 
 def _code(value: Any) -> int:
-    """Return a hash of a value for which nobody can construct collisions. Recursion: 200 levels at most."""
+    """Return a hash of a value whose collisions cannot be constructed. Recursion: 200 levels at most."""
     if isinstance(value, int):
         return hash(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True))
     if isinstance(value, Fraction):
