@@ -51,6 +51,9 @@ def level(text: bytes) -> Expr:
     cells, rest = divmod(column, TAB)
     if not cells:
         return Literal(b" " * rest) if rest else Choice(())
+    if column == count:  # each character is a column: a tab can only be the eighth of a cell
+        cell = sequence([Literal(b" " * (TAB - 1)), _BLANK])
+        return sequence([Repeat(cell, cells, cells), Literal(b" " * rest)])
     columns = sequence([Repeat(_CELL, cells, cells), Literal(b" " * rest)])
     return Intersection((Repeat(_BLANK, count, count), columns))
 
@@ -58,6 +61,8 @@ def level(text: bytes) -> Expr:
 def deeper(text: bytes) -> Expr:
     """Return the blanks and tabs that indent further than a text does, in both ways of counting."""
     column, count = indentation(text)
+    if column == count:  # no character is less than a column
+        return Repeat(_BLANK, count + 1, None)
     cells, rest = divmod(column + 1, TAB)
     begun = sequence([Repeat(_SPACE, 0, max(rest - 1, 0)), Literal(b"\t")])
     last = choice([Literal(b" " * rest), *([begun] if rest else [])])

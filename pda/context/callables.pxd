@@ -1,5 +1,5 @@
 # Actions and resolvers.
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, ActionId, ResolverId, TermId, TextId, ValueId
@@ -21,6 +21,7 @@ cdef class SemanticValues:
     cdef size_t indexed             # entries of it
     cdef KeyMap links               # value << 32 | text -> link
     cdef KeyMap new_links           # likewise, of `new`
+    cdef int64_t walked             # strings that the last `has_new` has compared
     cdef vector[int32_t] kind       # VALUE_OBJECT, VALUE_LINK, VALUE_NEW_LINK or VALUE_SYMBOL
     cdef vector[ValueId] parent     # links: the value that is without the last text
     cdef vector[TextId] text        # links: the text on top
@@ -135,7 +136,7 @@ cdef class Callables:
     cdef tuple checked_owed(self, object answer)
     cdef int32_t enter_owed(self, bytes data) except ID_FAILED
     cdef int is_sure(self, ValueId value, TextId text) except FAILED nogil
-    cdef bint begins_new(self, ValueId value, TextId text) noexcept nogil
+    cdef bint begins_new(self, ValueId value, TextId text) except FAILED nogil
     cdef int ask_all(self, ValueId value, TextId text) except FAILED with gil
     cdef size_t nbytes(self) noexcept nogil
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)

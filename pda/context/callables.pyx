@@ -80,8 +80,13 @@ cdef class SemanticValues:
         return found
 
     cdef bint has_new(self, ValueId value, TextId text) noexcept nogil:
-        """Return whether `new` has put a string on the stack, after all that `push` has put there."""
+        """Return whether `new` has put a string on the stack, after all that `push` has put there.
+
+        ``walked`` has the number of strings that were compared.
+        """
+        self.walked = 0
         while self.kind[value] == VALUE_NEW_LINK:
+            self.walked += 1
             if self.text[value] == text:
                 return True
             value = self.parent[value]
@@ -320,7 +325,9 @@ cdef class Callables:
             if self.values.kind[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
             if self.values.kind[value] != VALUE_OBJECT:
-                answer = ANSWERS[rule](self.texts.text_of(self.values.text[value]))
+                held = self.texts.text_of(self.values.text[value])
+                self.terms.meter.spend(8 * len(held))
+                answer = ANSWERS[rule](held)
         elif self.values.symbolic[value]:
             return NEEDS_STATE
         self.terms.meter.pause(&pause)
@@ -420,13 +427,15 @@ cdef class Callables:
             self.known_sure.put(key, k)
         return k
 
-    cdef bint begins_new(self, ValueId value, TextId text) noexcept nogil:
+    cdef bint begins_new(self, ValueId value, TextId text) except FAILED nogil:
         """Return whether a string that `new` would refuse begins with another one."""
         cdef TextId at
         while self.values.kind[value] == VALUE_NEW_LINK:
             at = self.values.text[value]
             while at != text and self.texts.parent[at] != NO_PARENT:
                 at = self.texts.parent[at]
+                self.terms.meter.spend(1)
+            self.terms.meter.spend(1)
             if at == text:
                 return True
             value = self.values.parent[value]

@@ -285,7 +285,7 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
-        cdef bint is_key = self.callables.kinds[action] == ACT_KEY
+        cdef bint taken, is_key = self.callables.kinds[action] == ACT_KEY
         # a capture that may end at every byte would else cost the square of its length
         if s.text >= FIRST_TEXT and self.in_capture(s.parent):
             self.texts.spell(s.text, text)
@@ -323,7 +323,9 @@ cdef class Semantics:
             elif s.text == KEY_OF_MORE:
                 return NEEDS_STATE
             elif self.callables.kinds[action] == ACT_NEW:
-                if self.values.has_new(base.value, s.text):
+                taken = self.values.has_new(base.value, s.text)
+                self.keys.needs.terms.meter.spend(self.values.walked)
+                if taken:
                     return FORBIDDEN
                 base.value = self.values.link(base.value, s.text, VALUE_NEW_LINK)
             else:

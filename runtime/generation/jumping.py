@@ -385,6 +385,10 @@ class _Run:
         )
         outputs = self.model(**inputs, return_dict=True)
         self._keep_state(outputs)
+        if outputs.logits.shape[1] <= drafted:
+            raise GenerationError(
+                'the model returns logits of fewer tokens than it was given: use jump="off"'
+            )
         logits: torch.Tensor = outputs.logits[:, -1 - drafted :]
         return logits
 
@@ -695,6 +699,7 @@ class JumpRow:
             self.proposed = self.matcher.draft(self.sources, max(0, min(most, room)), batch=batch)
         except BudgetError as error:
             self.note = str(error)
+            self.sources = None
             return
         self.ahead = self.proposed.tokens
         self.drafted += len(self.ahead)

@@ -27,10 +27,11 @@ TOKEN_BYTES: Final = 5  # bytes of a draft for each of its tokens
 MAX_CHOICES: Final = 24  # first bytes at a place where the words of the prompt choose
 MAX_REMEMBERED: Final = 4096  # answers to the same question of one request
 
-_WORD = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+|\d+")
-_NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?")
-_NAME = rb"[A-Z\xc3][^\s\"',;:!?()]*"
-_VALUE = re.compile(
+# compiled where they are first used: each import of stackmask comes here
+_WORD = rb"[A-Z]?[a-z]+|[A-Z]+|\d+"
+_NUMBER = rb"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?"
+_NAME = rb"[A-Z\xc3][^\s\"',;:!?()]{0,40}"
+_VALUE = (
     rb"(?<!\w)'((?:[^'\n]|(?<=\w)'(?=\w)){1,80})'(?!\w)"  # in quotes
     rb'|"([^"\n]{1,80})"'
     rb"|(" + _NAME + rb"(?: (?:of |the |de )?" + _NAME + rb")+)"  # names of several words
@@ -150,18 +151,18 @@ class Sources:
 
     @cached_property
     def _strings(self) -> Values:
-        found = [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in _VALUE.finditer(self._question)]
+        found = [(m.start(), m[m.lastindex or 0].rstrip(b".:")) for m in re.finditer(_VALUE, self._question)]
         return Values(found, bytes.islower)
 
     @cached_property
     def _numbers(self) -> Values:
-        found = [(m.start(), m[0].replace(b",", b"")) for m in _NUMBER.finditer(self._question)]
+        found = [(m.start(), m[0].replace(b",", b"")) for m in re.finditer(_NUMBER, self._question)]
         return Values(found, lambda _: False)
 
     @cached_property
     def _words(self) -> dict[bytes, list[int]]:
         words: dict[bytes, list[int]] = {}
-        for match in _WORD.finditer(self._question):
+        for match in re.finditer(_WORD, self._question):
             words.setdefault(_stem(match[0]), []).append(match.start())
         return words
 
@@ -182,7 +183,7 @@ class Sources:
         return self.prompt[found : found + MAX_COPIED] if found >= len(anchor) else b"", source
 
     def _likely(self, values: Values, written: bytes, anchor: bytes) -> Iterator[bytes]:
-        places = [place for word in _WORD.findall(anchor) for place in self._words.get(_stem(word), ())]
+        places = [place for word in re.findall(_WORD, anchor) for place in self._words.get(_stem(word), ())]
         return values.likely(
             places[:MAX_CHOICES], written[max(written.rfind(b"\n"), len(written) - NEARBY) + 1 :]
         )
@@ -218,7 +219,7 @@ class Sources:
             def score(k: int) -> tuple[float, bool]:
                 text, words = choices.texts[k], choices.words[k]
                 if begun and text[:1].isalnum():  # the rest of a word
-                    words = tuple(map(_stem, _WORD.findall(begun + text)))
+                    words = tuple(map(_stem, re.findall(_WORD, begun + text)))
                 known = sum(len(word) for word in words if word in self._words)
                 spaced = (text[:1] == b" ") == is_spaced
                 return known / (8 + sum(map(len, words))), spaced and not (
@@ -275,7 +276,7 @@ class Guesser:
                 texts.append(first + run[: min(whole, MAX_COPIED)])
         if len(self._choices) >= MAX_REMEMBERED:
             self._choices.clear()
-        words = tuple(tuple(map(_stem, _WORD.findall(text))) for text in texts)
+        words = tuple(tuple(map(_stem, re.findall(_WORD, text))) for text in texts)
         found = self._choices[place] = Choices(tuple(texts), words, digits, len(leads) >= MAX_CHOICES)
         return found
 

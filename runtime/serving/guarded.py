@@ -50,6 +50,7 @@ class GuardedMatcher:
         self.room: int | None = None
         self.may_be_cut = False  # no end was found within the room
         self.stops = tuple(stop_ids)
+        self._failed_at = 0  # accepted tokens when it failed
         self._request_id = request_id
 
     def prepare(self) -> None:
@@ -110,10 +111,12 @@ class GuardedMatcher:
         return list(tokens[:count])
 
     def rollback(self, count: int) -> None:
-        """Undo the last tokens; all of them, if there are fewer."""
+        """Undo the last tokens; all of them, if there are fewer. A failure after one of these, as of a draft, is undone."""
         count = min(count, self.matcher.accept_calls)
         if count > 0:
             self.matcher.rollback(count)
+            if self.failure is not None and self.matcher.accept_calls < self._failed_at:
+                self.failure, self.is_of_request = None, False
 
     def fill(self, mask: Any, row: int) -> None:
         """Write the mask of the next token into a row, or only stop tokens if it cannot be computed."""
@@ -180,6 +183,7 @@ class GuardedMatcher:
     def fail(self, error: BaseException) -> None:
         """Record why this request cannot continue."""
         self.failure = f"{type(error).__name__}: {error}"
+        self._failed_at = self.matcher.accept_calls
         self.is_of_request = isinstance(error, BudgetError | RequestError)
         self.metrics.add(refusal(error))
         logger.error("request %s ends: no mask could be made: %s", self._request_id, self.failure)
@@ -191,7 +195,8 @@ class GuardedMatcher:
     def fork(self) -> GuardedMatcher:
         """Return an independent one at the same place."""
         made = GuardedMatcher(self.matcher.fork(), self.stops, self._request_id, self.metrics)
-        made.failure, made.only = self.failure, self.only
+        made.failure, made._failed_at, made.is_of_request = self.failure, self._failed_at, self.is_of_request
+        made.only, made.room, made.may_be_cut = self.only, self.room, self.may_be_cut
         return made
 
     def reset(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,8 @@ from functools import cache
 from typing import Any, Final
 
 SLOW_SECONDS: Final = 0.001
+logger = logging.getLogger("stackmask.serving")
+_PUBLISHING: Final = threading.Lock()
 # of a backend in a server of others
 HELP: Final = {
     "compiles": "Grammars compiled for requests",
@@ -60,11 +63,18 @@ def refusal(error: object) -> str:
 
 
 def publish(sums: Mapping[str, float]) -> None:
-    """Add sums, by the names in HELP, to the counters ``stackmask:…`` of Prometheus's client in this process."""
-    for key, amount in sums.items():
-        name, _, limit = key.partition(":")
-        counter = _counter(name)
-        (counter.labels(limit=limit or "none") if name == "refusals" else counter).inc(amount)
+    """Add sums, by the names in HELP, to the counters ``stackmask:…`` of Prometheus's client in this process.
+
+    An error of the client, as of a full disk, is logged: requests go on.
+    """
+    try:
+        for key, amount in sums.items():
+            name, _, limit = key.partition(":")
+            with _PUBLISHING:  # a second counter of one name is an error
+                counter = _counter(name)
+            (counter.labels(limit=limit or "none") if name == "refusals" else counter).inc(amount)
+    except Exception:
+        logger.exception("counters are not published")
 
 
 @cache  # once in a process; servers say by a variable of the environment how its values are kept, before they start

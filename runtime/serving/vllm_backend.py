@@ -257,6 +257,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         self.guarded = GuardedMatcher(matcher, stop_ids, metrics=metrics)
         self.narrowing: list[str] = []  # options of the request that forbid tokens too
         self._ended = ended
+        self._ended_as: str | None = None  # the request, where a token of it was refused
         self.thoughts: Thoughts | None = None  # before the text, where these are bounded
         self._accept = matcher.accept_token
 
@@ -271,6 +272,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         taken = self.guarded.accept_all(tokens)
         if not taken and self._ended is not None:
             self._ended[request_id] = self
+            self._ended_as = request_id
         return taken
 
     def reason(self) -> tuple[bool, str]:
@@ -289,6 +291,9 @@ class StackmaskGrammar(StructuredOutputGrammar):
     def rollback(self, num_tokens: int) -> None:
         """Undo the last tokens."""
         self.guarded.rollback(num_tokens)
+        if self._ended is not None and self._ended_as is not None and self.guarded.failure is None:
+            self._ended.pop(self._ended_as, None)  # a draft was refused, not the text
+            self._ended_as = None
 
     def fill_bitmask(self, bitmask: torch.Tensor, batch_index: int) -> None:
         """Write the mask of the next token into a row."""

@@ -142,7 +142,9 @@ class GrammarProposer:
             one.matcher = one.compiled.result().matcher()
             texts = self.vocabulary.token_bytes
             prompt = tokens[: one.start].tolist()
-            one.sources = Sources(b"".join(texts[i] or b"" for i in prompt[-SEARCHED:] if i < len(texts)))
+            one.sources = Sources(
+                b"".join(texts[i] or b"" for i in prompt[-SEARCHED:] if 0 <= i < len(texts))
+            )
         if one.proposed.tokens:
             one.sources.judge(one.proposed, new - 1)
             one.proposed = EMPTY

@@ -80,6 +80,7 @@ TEXTS += ["d", "da", "a,b", ":", "a:\n", "a:\n   ", "b:\n\t", "da:"]
 TEXTS += ["i", "f", "c", ";", "=", "da:b"]
 TOKENS: list[bytes | None] = [*(text.encode() for text in TEXTS), None]
 
+BYTES = stackmask.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
 FAR = re.compile(rb"\n[ \t]{10}|\n[ \t]*\t[ \t]*\t")
 
 
@@ -111,7 +112,10 @@ def holds(dfa: Dfa, text: bytes) -> bool:
     return state in dfa.accepting
 
 
-@pytest.mark.parametrize("top", [b"x", b"  ", b"\t", b"\n \t ", b"        ", b"\t\f   ", b"       \t\t"])
+@pytest.mark.parametrize(
+    "top",
+    [b"x", b"  ", b"\t", b"\n \t ", b"        ", b"\t\f   ", b"       \t\t", b"         ", b"       \t "],
+)
 def test_widths(top: bytes) -> None:
     same, more = (compile_dfa(expr, {}) for expr in (level(top), deeper(top)))
     column, count = width(top)
@@ -138,3 +142,26 @@ def test_whole_strings_and_samples_know_them() -> None:
     for seed in range(30):
         assert grammar.accepts(grammar.sample(seed=seed)[0])
         assert blocks.accepts(blocks.sample(seed=seed)[0])
+
+
+def test_blanks_cost_work_in_proportion() -> None:
+    grammar = stackmask.Grammar.from_ebnf('%stack " "\nroot ::= @scope(@push([ ]+) "x\\n" @level "y")')
+    compiled = stackmask.Compiler(BYTES).compile(grammar)
+    for size in (20, 2_000):
+        matcher = compiled.matcher()
+        assert matcher.accept_string(" " * size + "x\n" + " " * size) and not matcher.fork().accept_string(
+            " "
+        )
+        assert matcher.accept_string("y")
+
+
+def test_names_that_must_differ_cost_work_in_proportion_to_their_pairs() -> None:
+    compiled = stackmask.Compiler(BYTES).compile('root ::= (@new([a-z0-9]+) ";")+')
+    work = []
+    for first in (0, 1_000):
+        matcher = compiled.matcher()
+        assert matcher.accept_string("".join(f"n{i};" for i in range(first)))
+        before = matcher.account.left
+        assert matcher.accept_string("".join(f"m{i};" for i in range(200)))
+        work.append(before - matcher.account.left)
+    assert work[1] > work[0] + 200 * 1_000

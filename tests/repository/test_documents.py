@@ -20,6 +20,7 @@ from stackmask.grammar.source.files import bundled_names
 
 NEED_SERVERS = (
     "vllm_backend",
+    "vllm_drafts",
     "sglang_backend",
     "sglang_drafts",
     "sglang_reasoning",

@@ -21,6 +21,8 @@ def compiled() -> sm.CompiledGrammar:
 class Failing:
     """Stands for a matcher whose masks cannot be made."""
 
+    accept_calls = 0
+
     def fill_next_token_bitmask(self, mask: np.ndarray, row: int) -> bool:
         mask[row] = -1
         raise RuntimeError("no mask")

@@ -262,6 +262,27 @@ def test_vllm_ends_a_request_whose_token_fails(servers: None) -> None:
     assert not grammar.accept_tokens("1", [END]) and not grammar.is_terminated()
 
 
+def test_vllm_undoes_what_failed_along_a_draft(servers: None) -> None:
+    ours, ended = loaded("vllm_backend"), {}
+    grammar = ours.StackmaskGrammar(
+        vllm_backend().compile_grammar(Options.REGEX, "ab+").guarded.matcher,
+        (END,),
+        loaded("metrics").Metrics(),
+        ended,
+    )
+    assert grammar.accept_tokens("1", [97])
+    grammar.guarded.fail(MemoryError("before"))
+    grammar.rollback(0)
+    assert grammar.guarded.failure  # not of a draft
+    grammar.guarded.failure = None
+    assert grammar.accept_tokens("1", [98])
+    grammar.guarded.fail(MemoryError("in a row of a draft"))
+    assert not grammar.accept_tokens("1", [98]) and ended
+    grammar.rollback(1)
+    assert grammar.guarded.failure is None and not ended
+    assert grammar.accept_tokens("1", [98])
+
+
 def test_vllm_compiles_with_the_options_of_a_request(servers: None) -> None:
     backend = vllm_backend(profile="exact")
     spaced, compact = (b'{ "a" : 1 }', b'{"a":1}')
