@@ -325,9 +325,7 @@ cdef class Callables:
             if self.values.kind[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
             if self.values.kind[value] != VALUE_OBJECT:
-                held = self.texts.text_of(self.values.text[value])
-                self.terms.meter.spend(8 * len(held))
-                answer = ANSWERS[rule](held)
+                answer = ANSWERS[rule](self.texts.text_of(self.values.text[value]))
         elif self.values.symbolic[value]:
             return NEEDS_STATE
         self.terms.meter.pause(&pause)
