@@ -39,7 +39,7 @@ _VALUE = (
     rb"|([^\s\"',;!?()]{0,80}[\d@/_][^\s\"',;!?()]{0,80})"  # dates, addresses, paths
     rb"|([a-z][\w-]{3,})"
 )  # fmt: skip
-_END = re.compile(rb"[\"'\n]|[,.;:!?)]?(?=\s)|[,.;:!?)](?=$)")
+_END = rb"[\"'\n]|[,.;:!?)]?(?=\s)|[,.;:!?)](?=$)"
 _TAIL: Final = 48  # bytes before a place in which a key is looked for, or what was begun
 _IS_WORD: Final = bytes(b"w"[0] if bytes([c]).isalnum() or c == b"_"[0] else b" "[0] for c in range(256))
 _IS_NUMBER: Final = bytes(b"d"[0] if c in b"0123456789.-" else b" "[0] for c in range(256))
@@ -290,12 +290,12 @@ class Guesser:
         anchor = _anchor(written)
         copied, source = sources.earlier(written, anchor)
         if source == EARLIER and copied and fits(copied[:1]):
-            end = _END.search(copied, 1) if choices.anything else None
-            return copied[: end.end() if end else None], EARLIER
+            end = re.search(_END, copied[1:]) if choices.anything else None
+            return copied[: end.end() + 1 if end else None], EARLIER
         if choices.anything:
             if value := sources.string(written, anchor, fits):
                 return value, PROMPT
-            end = _END.search(copied)
+            end = re.search(_END, copied)
             return copied[: end.start() if end else None] or b'"', PROMPT
         if choices.number and (value := sources.number(written, anchor, fits)):
             return value, PROMPT

@@ -62,7 +62,7 @@ DIGITS = 3  # in a row that a tokenizer may take together
 FOLLOWERS = 1024  # places whose possible next characters are remembered
 
 # of a draft, encoded by itself: pre-tokenizers begin anew at a blank, and at a mark after a letter or digit
-_UNIT = re.compile(rb" *[^ \w]*(?:\w+(?:[^\w \"{}\[\](),:;]+\w*)*)?")
+_UNIT = rb" *[^ \w]*(?:\w+(?:[^\w \"{}\[\](),:;]+\w*)*)?"  # compiled where it is first used
 
 # the groups of characters that pre-tokenizers tell apart; the first of each that may come is tried
 _CHARACTER_GROUPS = (
@@ -220,7 +220,7 @@ class JumpPlanner:
         """Append the tokens of a text, and the source of the part that the last byte of each is in."""
         texts = self._texts
         at = k = 0
-        for unit in (text,) if self._adds_blank else _UNIT.findall(text):
+        for unit in (text,) if self._adds_blank else re.findall(_UNIT, text):
             made = self._units.get(unit)
             if made is None:
                 if len(self._units) >= MAX_PLANS:
