@@ -33,7 +33,7 @@ ROWS = (
         "stale-numbers",
         "runtime/matching",
         "other.classes_of_token",
-        "matcher.classes_of_token",
+        "self.classes_of_token",
         "A matcher that moved to another store has the numbers that special tokens have there.",
         ("tests/runtime/matching/test_store.py",),
     ),
