@@ -1,5 +1,4 @@
-"""The regex-FSM mode: a grammar as a finite automaton with an index of the allowed tokens, built ahead of
-time.
+"""The regex-FSM mode: a grammar as a finite automaton with an index of the allowed tokens, built ahead of time.
 
 >>> import stackmask as sm
 >>> vocab = sm.Vocabulary([b"a", b"b", b"ab", None], stop_ids=[3])

@@ -71,9 +71,7 @@ class Grammar(metaclass=Suggesting):
     """Units that reading it took, and making it ready, once that is done."""
 
     def __init__(self, rules: RuleSet | None = None, *, normalized: RuleSet | None = None) -> None:
-        """Create a grammar from rules; ``normalized``: rules of the same language that are already in normal
-        form.
-        """
+        """Create a grammar from rules; ``normalized``: rules of the same language that are already in normal form."""
         if not isinstance(rules, RuleSet):
             given = getattr(rules, "__name__", type(rules).__name__)
             raise ArgumentError(f"Grammar(…) is not called with {given}; write {GRAMMAR_OF}")
@@ -104,8 +102,7 @@ class Grammar(metaclass=Suggesting):
 
     @property
     def normalized(self) -> RuleSet:
-        """The rules in normal form for the automaton, computed on first use, within the limits of the
-        grammar.
+        """The rules in normal form for the automaton, computed on first use, within the limits of the grammar.
 
         Raises: GrammarError if the language is empty or cannot be enforced; BudgetError if the limits are
             reached.
@@ -250,8 +247,7 @@ class Grammar(metaclass=Suggesting):
     def from_file(
         cls, path: str | os.PathLike[str], start: str | None = None, *, limits: Limits | None = None
     ) -> Grammar:
-        """Read a grammar file; without ``start``, the start rule is ``root`` if it exists, else the first
-        rule.
+        """Read a grammar file; without ``start``, the start rule is ``root`` if it exists, else the first rule.
 
         Raises: GrammarFileError if the file cannot be read; GrammarError as ``from_ebnf``.
         """
@@ -350,11 +346,11 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def bundled(cls, name: str, start: str | None = None, *, version: str | None = None) -> Grammar:
-        """Return a grammar that comes with the package, such as ``json``; ``start`` as in ``from_file``.
+        """Return a bundled grammar, such as ``json``; ``start`` as in ``from_file``.
 
-        ``version``: of the language, for ``python``; by default the newest. ``python-3.12`` is a name, too.
-        Raises: GrammarFileError if there is none of this name and version. Cost: some milliseconds, as it is loaded ready;
-        with ``start`` as ``from_ebnf``.
+        ``version``: of the language, for ``python``; the newest by default. ``python-3.12`` is a name, too.
+        Raises: GrammarFileError if there is none with this name and version. Cost: milliseconds, since it is stored in
+            normal form; with ``start``, that of ``from_ebnf``.
         """
         path = find_bundled(name, version)
         shown = f"stackmask/grammars/{path.name}"

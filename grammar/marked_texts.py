@@ -14,8 +14,7 @@ from stackmask.grammar.turns.formats.fields import MAX_COUNT
 def text(
     *, excludes: Iterable[str] = (), max_chars: int | None = None, max_tokens: int | None = None
 ) -> Grammar:
-    """Return the grammar of any text that contains none of the ``excludes``, of at most ``max_chars``
-    characters.
+    """Return the grammar of any text that contains none of the ``excludes``, of at most ``max_chars`` characters.
 
     Between markers (``tag``) it ends at the first end marker. Special tokens are never part of a text.
     ``max_tokens``: the maximum number of tokens. A token counts if it contains a byte of the text, even if it

@@ -147,8 +147,7 @@ def has_members(source: Any) -> bool:
 
 
 def members_of(source: Any) -> Mapping[str, Any]:
-    """Return the members of a ``Literal[…]`` or enumeration by their text: strings unchanged, others as in
-    JSON.
+    """Return the members of a ``Literal[…]`` or enumeration by their text: strings unchanged, others as in JSON.
 
     Raises: OutputError if there are none, one has no text, or two have the same.
     """
@@ -261,15 +260,12 @@ def prompt_for(source: Any) -> str:
 
 
 def is_choice(item: Any) -> bool:
-    """Return whether this is a string that is neither a grammar nor a schema, so that choices were probably
-    meant.
-    """
+    """Return whether this is a string that is neither a grammar nor a schema, so that choices were probably meant."""
     return isinstance(item, str) and reader_of(item) == "from_ebnf" and "::=" not in item
 
 
 def _check_keywords(schema: Mapping[Any, Any]) -> None:
-    """Refuse a dict without any keyword: as a JSON Schema it would allow everything, which is hardly
-    intended.
+    """Refuse a dict without any keyword: as a JSON Schema it would allow everything, which is hardly intended.
 
     Raises: OutputError, with the remedy.
     """
@@ -298,9 +294,7 @@ def is_output_type(source: Any) -> bool:
 
 
 def letters_of(pattern: re.Pattern[Any]) -> str:
-    """Return the flags of a compiled pattern as letters. Raises: OutputError for flags that do not affect a
-    grammar.
-    """
+    """Return the flags of a compiled pattern as letters. Raises: OutputError for flags that do not affect a grammar."""
     if pattern.flags & re.LOCALE:
         raise OutputError(
             "the pattern depends on the locale (re.LOCALE): compile it without, or with re.ASCII"

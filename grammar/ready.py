@@ -100,9 +100,7 @@ def digest_of(sources: list[SourceText], written: str, normalized: str) -> str:
 
 
 def written_rules(path: Path, name: str, start: str) -> RuleSet:
-    """Return the rules of a bundled file as written, with another start rule, before which blanks are allowed
-    too.
-    """
+    """Return the rules of a bundled file as written, with another start rule, before which blanks are allowed too."""
     from stackmask.grammar.ebnf.modules import load_rules
     from stackmask.grammar.notation.loading import START_RULE
 

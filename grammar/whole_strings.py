@@ -62,9 +62,7 @@ def string_engine() -> StringEngine:
 
 
 def accepts(grammar: Any, text: str | bytes) -> bool:
-    """Return whether a whole string is in the language of a grammar. Raises: StackmaskError if it is not
-    text.
-    """
+    """Return whether a whole string is in the language of a grammar. Raises: StackmaskError if it is not text."""
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
     return string_engine().accepts(grammar, text if isinstance(text, str) else bytes(text))

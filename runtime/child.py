@@ -57,8 +57,7 @@ class Timer(Protocol):
 
 
 class Child:
-    """A worker in a process that is started by the first call, and restarted by the next call after it has
-    ended.
+    """A worker in a process that is started by the first call, and restarted by the next call after it has ended.
 
     ``worker``: ``module:factory``, called with ``arguments`` in the process. ``seconds``: the time limit of a
     call, and ``start_seconds`` of the start; then the process is killed. ``data``: the classes, as

@@ -388,7 +388,5 @@ def cut(label: str) -> str:
 
 
 def extra_columns(label: str) -> int:
-    """Return how many columns a label needs in addition to one for each character: East Asian characters take
-    two.
-    """
+    """Return how many columns a label needs in addition to one for each character: East Asian characters take two."""
     return sum(unicodedata.east_asian_width(character) in "WF" for character in label)

@@ -157,9 +157,7 @@ MOST: Final = 12  # rules
 
 
 def notebook_html(rules: RuleSet) -> str | None:
-    """Return HTML for a notebook, or None without the drawing library: the notebook then shows the plain
-    line.
-    """
+    """Return HTML for a notebook, or None without the drawing library: the notebook then shows the plain line."""
     try:
         return fragment(rules, most=MOST)
     except DiagramError:

@@ -52,9 +52,7 @@ Part_ = TypeVar("Part_")
 
 
 def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
-    """Return grammars by name. Raises: ArgumentError for names that cannot be rules, and values of another
-    kind.
-    """
+    """Return grammars by name. Raises: ArgumentError for names that cannot be rules, and values of another kind."""
     if grammars is None:
         return {}
     if not isinstance(grammars, Mapping):

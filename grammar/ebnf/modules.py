@@ -72,9 +72,7 @@ def load_with_parts(
 
 @dataclass(slots=True, eq=False)
 class _File:
-    """One parsed file. ``meaning``: the file and name that define each of its names; ``prefix``: that of its
-    rules.
-    """
+    """One parsed file. ``meaning``: the file and name that define each of its names; ``prefix``: that of its rules."""
 
     module: Module
     base: Path | None

@@ -192,8 +192,7 @@ _Resolver = TypeVar("_Resolver", bound=Callable[..., "Expr"])
 
 
 def never_forbids(action: _Callable) -> _Callable:
-    """Mark an action that never returns None, so that the masks around it can be cached independently of the
-    state.
+    """Mark an action that never returns None, so that the masks around it can be cached independently of the state.
 
     Raises: ResolverError, from the step that runs the action, if it does.
     """
@@ -234,8 +233,7 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
 def tells_apart(
     of: Callable[[Any], Hashable], test: Callable[[Any, bytes], bool]
 ) -> Callable[[_Callable], _Callable]:
-    """Mark an action for which most texts are equivalent if its value is a stand-in: it gets :data:`ALIKE`
-    for them.
+    """Mark an action for which most texts are equivalent if its value is a stand-in: it gets :data:`ALIKE` for them.
 
     ``test`` takes the result of ``of`` for the value, or None if that is undecided, and the text so far; it
     returns whether no continuation of that text is one of them.

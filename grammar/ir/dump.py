@@ -43,9 +43,7 @@ def dump(rules: RuleSet) -> str:
 
 
 def summary(rules: RuleSet) -> str:
-    """Return the number of rules written by the author, without those added for ``%skip``, and the start
-    rule.
-    """
+    """Return the number of rules written by the author, without those added for ``%skip``, and the start rule."""
     count = sum("%" not in name for name in rules.rules)
     start = rules.start
     body = rules.rules[start].body

@@ -197,9 +197,7 @@ def _checked_options(
     numbers: str | None,
     extra_keys: str | None,
 ) -> Options:
-    """Check the options of a schema, and fill in those of the profile. Raises: SchemaError for an invalid
-    one.
-    """
+    """Check the options of a schema, and fill in those of the profile. Raises: SchemaError for an invalid one."""
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is not one of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
@@ -322,8 +320,7 @@ _KNOWN: Final = KnownSchemas()
 
 
 def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
-    """Return the content of a schema and everything else that its grammar depends on; None if it is not worth
-    caching.
+    """Return the content of a schema and everything else that its grammar depends on; None if it is not worth caching.
 
     Not worth caching are large schemas, those with values that are not plain JSON, and those in which an
     object is shared: the report lists the locations of equal parts, but a shared object only once.
@@ -344,9 +341,7 @@ def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ..
 
 
 class Given(NamedTuple):
-    """The arguments that rules were made with, for reporting what each excludes. ``kind``: the given type, if
-    any.
-    """
+    """The arguments that rules were made with, for reporting what each excludes. ``kind``: the given type, if any."""
 
     rules: RuleSet
     kind: Any

@@ -104,9 +104,7 @@ class Automaton:
         return 0 not in alive or 0 in self._finite(alive)
 
     def is_endless(self) -> bool:
-        """Return whether every prefix of a string has infinitely many completions; False if the language is
-        empty.
-        """
+        """Return whether every prefix of a string has infinitely many completions; False if the language is empty."""
         alive = self.alive()
         return 0 in alive and not self._finite(alive)  # mutant: every-beginning
 

@@ -107,8 +107,7 @@ def one_of(ranges: Iterable[tuple[int, int]], as_bytes: bool) -> ir.Expr:
 def classes_of(
     wanted: Iterable[Ranges], universe: Ranges, most: int
 ) -> tuple[list[Ranges], dict[Ranges, frozenset[int]]]:
-    """Return the partition of all characters induced by some sets, and for each set the numbers of its
-    classes.
+    """Return the partition of all characters induced by some sets, and for each set the numbers of its classes.
 
     Raises: TooLarge.
     Cost: linear in the ranges, times the sets that a character is in.

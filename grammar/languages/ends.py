@@ -37,9 +37,7 @@ class CannotSplit(Exception):
 
 
 class Ends:
-    """Splits expressions over text, or over bytes: then ranges are ranges of bytes and literals are not
-    decoded.
-    """
+    """Splits expressions over text, or over bytes: then ranges are ranges of bytes and literals are not decoded."""
 
     def __init__(self, as_bytes: bool) -> None:
         self.as_bytes = as_bytes

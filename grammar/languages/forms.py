@@ -1,5 +1,4 @@
-"""Properties visible in the form of an expression: nullability, number of members, first and following
-characters.
+"""Properties visible in the form of an expression: nullability, number of members, first and following characters.
 
 A pattern reads each string in one way only if no two of its positions can read the same character next, and
 it always continues where it could also end (A. Brüggemann-Klein and D. Wood, One-Unambiguous Regular
@@ -60,9 +59,7 @@ def nullable(expr: ir.Expr) -> bool:
 
 @lru_cache(4096)
 def is_plain(expr: ir.Expr) -> bool:
-    """Return whether the expression consists of characters, sequences, choices and repetitions, none of them
-    empty.
-    """
+    """Return whether the expression consists of characters, sequences, choices and repetitions, none of them empty."""
     return all(
         isinstance(part, ir.Literal | ir.Sequence | ir.Repeat)
         or (isinstance(part, ir.CharClass) and bool(part.ranges))

@@ -35,9 +35,7 @@ _SINGLE: Final = (Literal, CharClass, RuleRef, ir.TokenTerminal, ir.Intersection
 
 
 class Converted(NamedTuple):
-    """The EBNF text, and in ``notes`` each construct that has no effect there, or a different one than in
-    Lark.
-    """
+    """The EBNF text, and in ``notes`` each construct that has no effect there, or a different one than in Lark."""
 
     text: str
     notes: tuple[str, ...]
@@ -311,9 +309,7 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _breaks(text: str, at: int) -> int:
-    """Return the number of line breaks before an offset, with only blanks between, and whether there is a
-    ``|``.
-    """
+    """Return the number of line breaks before an offset, with only blanks between, and whether there is a ``|``."""
     end = at
     while at and text[at - 1] in " \t\r\f\v\n|":
         at -= 1

@@ -51,9 +51,7 @@ _FIRST: Final = "%skip.first"  # what is ignored after the blanks of a line
 
 
 class LinePlace(NamedTuple):
-    """The context of an expression: whether it is in a block, and whether in brackets, where newlines are
-    ignored.
-    """
+    """The context of an expression: whether it is in a block, and whether in brackets, where newlines are ignored."""
 
     in_block: bool = False
     in_brackets: bool = False

@@ -1,5 +1,4 @@
-"""Rules that are one terminal and end as early as possible: llguidance's `[lazy]`, `[suffix=…]` and
-`[stop=…]`.
+"""Rules that are one terminal and end as early as possible: llguidance's `[lazy]`, `[suffix=…]` and `[stop=…]`.
 
 Such a rule has the strings of its terminal without a shorter one as a prefix. Where several terminals may
 begin, a lazy one takes precedence: strings of the others that have one of its strings as a prefix are removed

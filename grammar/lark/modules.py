@@ -57,9 +57,7 @@ class File:
         self.wanted = frozenset(here.name for one in self.module.imports for _, here in one.items)
 
     def full(self, name: str) -> str:
-        """Return the full name of a definition of this file in the whole grammar. Cost: linear in the
-        importers.
-        """
+        """Return the full name of a definition of this file in the whole grammar. Cost: linear in the importers."""
         file: File | None = self
         while file is not None and file.importer is not None:
             spend(len(name) // 16)
@@ -298,8 +296,7 @@ class Loader:
     # -- names ------------------------------------------------------------------------------------
 
     def check_names(self, given: Collection[str]) -> None:
-        """Report undefined names, and uses with the wrong arguments. ``given``: the names that `@name` may
-        use.
+        """Report undefined names, and uses with the wrong arguments. ``given``: the names that `@name` may use.
 
         Everything in the first file is checked, and in imported files everything reachable from it. Cost:
         linear.

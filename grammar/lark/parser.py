@@ -103,8 +103,7 @@ def is_terminal_name(name: str) -> bool:
 
 
 def parse_module(text: str, source: int, problems: Collector, as_json: bool = False) -> Module:
-    """Parse a file; errors are reported, and the other statements are kept. ``as_json``: strings have JSON's
-    escapes.
+    """Parse a file; errors are reported, and the other statements are kept. ``as_json``: strings have JSON's escapes.
 
     Cost: linear, about 4 µs per token.
     """
@@ -635,9 +634,7 @@ class _LarkParser(TreeMaker):
     # -- expressions ------------------------------------------------------------------------------
 
     def expression(self) -> Node:
-        """Parse alternatives up to the end of the statement, with a stack of open brackets. Raises:
-        SyntaxProblem.
-        """
+        """Parse alternatives up to the end of the statement, with a stack of open brackets. Raises: SyntaxProblem."""
         self.too_deep = False
         frames = [OpenGroup(Token("", "", self.token.start, self.token.start))]
         tokens, source = self.tokens, self.problems.source

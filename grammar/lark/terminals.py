@@ -1,5 +1,4 @@
-"""From terminals to expressions: terminals that Lark joins to one regular expression are one pattern here as
-well.
+"""From terminals to expressions: terminals that Lark joins to one regular expression are one pattern here as well.
 
 Such a pattern denotes the strings of which Python's ``re`` matches the whole, so order and laziness matter.
 Most terminals read each text in one way only and refer to other terminals; the others go through an automaton

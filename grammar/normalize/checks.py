@@ -356,8 +356,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
 
 
 def check_stack(ruleset: RuleSet) -> None:
-    """Check that ``top`` is never used with an empty stack, by the minimal depth at which each rule is
-    entered.
+    """Check that ``top`` is never used with an empty stack, by the minimal depth at which each rule is entered.
 
     There is no pop: a scope restores the previous stack. So it suffices to distinguish depth 0 from more.
 

@@ -359,8 +359,7 @@ Bodies: TypeAlias = Mapping[str, Expr]
 
 
 def merge_operators(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet in which no rule A X* calls itself at the end of A or X, even through the ends of
-    other rules.
+    """Return the RuleSet in which no rule A X* calls itself at the end of A or X, even through the ends of other rules.
 
     Cost: linear in the recursive rules; the others are skipped.
     """
@@ -484,8 +483,7 @@ class _Tails:
 def put_together(
     cycle: list[str], splits: Mapping[str, Split], bodies: Bodies, ends: Mapping[str, Ends]
 ) -> dict[str, Expr]:
-    """Return the body of a rule that a whole cycle of first calls goes through, written without its other
-    rules.
+    """Return the body of a rule that a whole cycle of first calls goes through, written without its other rules.
 
     Only if it then calls itself at its end, as in ``e ::= sum | atom; sum ::= e "+" e``; {} otherwise. The
     bodies of the other rules call it, and may stay: its own begins with none of them.

@@ -280,9 +280,7 @@ def is_lark(text: str) -> bool:
 
 
 def foreign_to_lark(text: str) -> Foreign | None:
-    """Return the kind of a text that is not Lark; None if it looks like Lark, or is not recognised. Cost:
-    linear.
-    """
+    """Return the kind of a text that is not Lark; None if it looks like Lark, or is not recognised. Cost: linear."""
     rule = _EBNF_RULE.search(text)
     if rule is not None:
         return Foreign("EBNF or GBNF", rule.start(1), rule.end(), "Grammar.from_ebnf(text) reads it as it is")

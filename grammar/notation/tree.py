@@ -298,9 +298,7 @@ def without_surrogates(text: str, problems: Collector) -> str:
 def read_json(
     text: str, at: int, directive: str, example: str, problems: Collector
 ) -> tuple[Any, int, int | None]:
-    """Return the JSON value after a directive, its start and its end; no end for invalid JSON, which is
-    reported.
-    """
+    """Return the JSON value after a directive, its start and its end; no end for invalid JSON, which is reported."""
     blanks = _BLANKS.match(text, at)
     start = blanks.end() if blanks else at
     spend(20)

@@ -60,9 +60,7 @@ State: TypeAlias = tuple[int, int, int]  # a place, and the parts of the last an
 
 
 class AskedLook(NamedTuple):
-    """A lookaround as an edge: the required strings up to the end, or from the beginning, by the adjacent
-    character.
-    """
+    """A lookaround as an edge: the required strings up to the end, or from the beginning, by the adjacent character."""
 
     strings: Callable[[Kinds], ir.Expr]
     look: Look
@@ -138,9 +136,7 @@ def apart(pattern: AssertedPattern, search: bool) -> ir.Expr:
 
 
 class Sides:
-    """The kinds of characters, and the edge of the text, that the left or the right sides of assertions
-    distinguish.
-    """
+    """The kinds of characters, and the edge of the text, that the left or the right sides of assertions distinguish."""
 
     def __init__(self, wanted: tuple[Ranges, ...], universe: Ranges) -> None:
         self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
@@ -572,9 +568,7 @@ class PlaceStates:
                         yield (end, to, part), found
 
     def restricted(self, number: int, right: int, left: int, with_empty: bool) -> ir.Expr:
-        """Return the strings of an edge that begin and end with the right characters; the empty one only on
-        request.
-        """
+        """Return the strings of an edge that begin and end with the right characters; the empty one only on request."""
         key = (number, right, 2 * left + with_empty)
         known = self.memo.get(key)
         if known is not None:

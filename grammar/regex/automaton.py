@@ -1,5 +1,4 @@
-"""Patterns as automata over classes of characters, for assertions that cannot be split, and where order
-matters.
+"""Patterns as automata over classes of characters, for assertions that cannot be split, and where order matters.
 
 A *condition* constrains the rest of the text: a disjunction of conjunctions of continuations, each plain or
 negated, so that lookaheads only need `and` and `not` (an alternating automaton: A. K. Chandra, D. C. Kozen
@@ -226,9 +225,7 @@ class _Machine:
         self.left = most_steps
 
     def seen(self, letter: int) -> int:
-        """Return a representative of the classes that anchors do not distinguish from this one, as last
-        characters.
-        """
+        """Return a representative of the classes that anchors do not distinguish from this one, as last characters."""
         return self.alike[letter] if self.has_edges else END_OF_TEXT
 
     def count_steps(self, count: int) -> None:

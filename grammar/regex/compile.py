@@ -101,9 +101,7 @@ def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str 
 
 
 def _read(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, Node, str]:
-    """Return the reader of a pattern, its tree, and the pattern as text. Raises: GrammarError with all
-    problems.
-    """
+    """Return the reader of a pattern, its tree, and the pattern as text. Raises: GrammarError with all problems."""
     reader, text = _reader(pattern, flavor, flags)
     tree = reader.read()
     if reader.problems.found:

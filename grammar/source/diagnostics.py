@@ -22,8 +22,7 @@ _LONG_RUN = re.compile(rf"(\S{{{MAX_RUN}}})\S+")
 
 
 def presentable(message: str) -> str:
-    """Return a message that is safe to log and show: quotations are truncated, and control characters are
-    escaped.
+    """Return a message that is safe to log and show: quotations are truncated, and control characters are escaped.
 
     Line breaks are kept; any other unprintable character, such as one that changes the text direction, is
     escaped. Cost: linear in the result.

@@ -26,7 +26,5 @@ def visible(text: str) -> str:
 
 
 def visible_in_json(text: str) -> str:
-    """Return JSON in which the same characters are JSON escapes. They can only occur in strings, or be
-    blanks.
-    """
+    """Return JSON in which the same characters are JSON escapes. They can only occur in strings, or be blanks."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

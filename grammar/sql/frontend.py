@@ -71,8 +71,7 @@ def query_rules(
     without_from: bool,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
-    """Return the rules for ``Grammar.from_sql``, which documents the arguments: as written, and in normal
-    form.
+    """Return the rules for ``Grammar.from_sql``, which documents the arguments: as written, and in normal form.
 
     Raises: SQLError.
     """

@@ -80,9 +80,7 @@ def skip_blanks(text: str, at: int) -> int:
 
 @lru_cache(256)
 def marker_pattern(marker: str, name: str = _NAME) -> re.Pattern[str]:
-    """Return a pattern for a marker; groups: ``name``, ``id``, ``type``. ``name``: the pattern of names in
-    it.
-    """
+    """Return a pattern for a marker; groups: ``name``, ``id``, ``type``. ``name``: the pattern of names in it."""
     fields = {field: f"(?P<{field[1:-1]}>{pattern})" for field, pattern in {**_FIELD, "{name}": name}.items()}
     return re.compile("".join(fields.get(piece) or re.escape(piece) for piece in _FIELDS.split(marker)))
 
@@ -225,9 +223,7 @@ def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: Argume
 def _container(
     text: str, at: int, label: str, style: ArgumentStyle, states: States, known: ArgumentSchema
 ) -> type | None:
-    """Return the type of an object or array with arguments or items in it; None for another value, and an
-    empty one.
-    """
+    """Return the type of an object or array with arguments or items in it; None for another value, and an empty one."""
     if label or not style.nested:
         return {"list": list, "dict": dict}.get(label) if style.nested else None
     kinds = known.types(states)
@@ -599,9 +595,7 @@ def _literal(text: str, at: int) -> tuple[Any, int]:
 
 
 def _may_go_on(read: str, rest: str, open_brackets: list[str]) -> bool:
-    """Return whether more text can complete a literal of some pieces; ``rest``: the incomplete piece at the
-    end.
-    """
+    """Return whether more text can complete a literal of some pieces; ``rest``: the incomplete piece at the end."""
     if rest:
         if rest[0] not in "\"'" or "\n" in rest:
             return False

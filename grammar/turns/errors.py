@@ -17,9 +17,7 @@ class ToolError(StackmaskError):
 
 
 class TurnError(StackmaskError):
-    """The text is not a turn of its style, or calls an unknown tool; ``offset`` is the position in
-    characters.
-    """
+    """The text is not a turn of its style, or calls an unknown tool; ``offset`` is the position in characters."""
 
     offset: int
     """The place in the text, in characters from 0."""

@@ -55,8 +55,7 @@ def grammar(
     profile: str = "exact",
     limits: Any = None,
 ) -> Grammar:
-    """Create the grammar of a whole turn: reasoning, then text and calls, or an answer in a schema
-    (``docs/tools.md``).
+    """Create the grammar of a whole turn: reasoning, then text and calls, or an answer in a schema (``docs/tools.md``).
 
     ``style``: the notation of calls, by name. ``tools``: anything that ``Tool.of`` reads. ``tool_choice``:
     "auto", "none", "required" or "any", the name of a tool, or a dict of OpenAI or Anthropic that names one
@@ -235,9 +234,7 @@ class Turn:
             return format_rules(self._framed() if self.style.content[0] else self._marked(), special_names)
 
     def check(self) -> bool:
-        """Read the tools, and return whether only their parameters could be invalid. Raises: ToolError,
-        SchemaError.
-        """
+        """Read the tools, and return whether only their parameters could be invalid. Raises: ToolError, SchemaError."""
         for tool in self.allowed:
             if not (tool.is_text and self.style.arguments == TEXT):
                 place = ("", "tools"), self.names[tool.name]
@@ -485,9 +482,7 @@ def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
 
 
 def _is_plain(begin: Any, end: Any) -> bool:
-    """Return whether a call has a name and no number, and its markers need no check: everything else is an
-    error.
-    """
+    """Return whether a call has a name and no number, and its markers need no check: everything else is an error."""
     return _is_text(begin) and _is_text(end) and NUMBER not in begin and begin.count(NAME) == 1
 
 

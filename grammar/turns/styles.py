@@ -1,6 +1,4 @@
-"""The notation of a turn: one row of data for each style, from which both the grammar and the parser are
-derived.
-"""
+"""The notation of a turn: one row of data for each style, from which both the grammar and the parser are derived."""
 
 from __future__ import annotations
 
@@ -228,8 +226,7 @@ def style_names() -> list[str]:
 
 
 def style_of(style: Any) -> ToolStyle:
-    """Return a style by name (`gpt-oss` is `gpt_oss`), or that of a tokenizer, detected from its chat
-    template.
+    """Return a style by name (`gpt-oss` is `gpt_oss`), or that of a tokenizer, detected from its chat template.
 
     Raises: ToolError for an unknown name, or if no style is detected.
     """

@@ -212,8 +212,7 @@ class Tool:
         return run_function(self.function, self.name, arguments)
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
-        """Return the reason why the schema refuses arguments, with the first invalid one; empty if it accepts
-        them.
+        """Return the reason why the schema refuses arguments, with the first invalid one; empty if it accepts them.
 
         Unsupported parts of a schema refuse nothing.
         Raises: SchemaError if the parameters are not a schema.
@@ -316,9 +315,7 @@ class Tool:
             return False  # it is said when it is read
 
     def _closed_schema(self) -> Any:
-        """Return the schema without keys that the function's types ignore, or that OpenAI's ``strict``
-        forbids.
-        """
+        """Return the schema without keys that the function's types ignore, or that OpenAI's ``strict`` forbids."""
         if self.strict is False or (self.function is None and not self.strict):
             return self.schema
         if self._closed is None and self.function is not None:

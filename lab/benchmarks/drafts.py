@@ -108,17 +108,21 @@ def in_order(call: dict[str, Any], tools: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
+def answered(data: Path, name: str) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+    """Yield the records of a file, each with its answers."""
+    with (data / "possible_answer" / f"BFCL_v4_{name}.json").open() as lines:
+        answers = {record["id"]: record["ground_truth"] for record in map(json.loads, lines)}
+    with (data / f"BFCL_v4_{name}.json").open() as lines:
+        for record in map(json.loads, lines):
+            yield record, answers.get(record["id"], [])
+
+
 def single_turns(data: Path, name: str) -> Iterator[Turn]:
-    answers = {}
-    for line in (data / "possible_answer" / f"BFCL_v4_{name}.json").open():
-        record = json.loads(line)
-        answers[record["id"]] = record["ground_truth"]
-    for line in (data / f"BFCL_v4_{name}.json").open():
-        record = json.loads(line)
+    for record, truths in answered(data, name):
         tools = [tool_of(function) for function in record["function"]]
         calls = [
             {"name": called, "arguments": picked(arguments)}
-            for each in answers.get(record["id"], ())
+            for each in truths
             for called, arguments in each.items()
         ]
         messages = [f"<|{m['role']}|>\n{m['content']}\n" for turn in record["question"] for m in turn]
@@ -128,18 +132,13 @@ def single_turns(data: Path, name: str) -> Iterator[Turn]:
 
 def conversations(data: Path, name: str) -> Iterator[Turn]:
     """Yield the turns of conversations, each with the calls of those before it in its prompt."""
-    answers = {}
-    for line in (data / "possible_answer" / f"BFCL_v4_{name}.json").open():
-        record = json.loads(line)
-        answers[record["id"]] = record["ground_truth"]
-    for line in (data / f"BFCL_v4_{name}.json").open():
-        record = json.loads(line)
+    for record, truths in answered(data, name):
         tools = []
         for owner in record["involved_classes"]:
             for each in (data / "multi_turn_func_doc" / f"{DOCS[owner]}.json").open():
                 tools.append(tool_of(json.loads(each)))
         prompt = f"# Tools\n{json.dumps(tools)}\n"
-        for i, (turn, truth) in enumerate(zip(record["question"], answers[record["id"]], strict=True)):
+        for i, (turn, truth) in enumerate(zip(record["question"], truths, strict=True)):
             prompt += "".join(f"<|{m['role']}|>\n{m['content']}\n" for m in turn) + "<|assistant|>\n"
             calls = [call for text in truth if (call := python_call(text, tools)) is not None]
             yield Turn(f"{record['id']}-{i}", tools, prompt, calls)

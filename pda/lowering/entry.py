@@ -29,9 +29,7 @@ TokenResolver: TypeAlias = Callable[[ir.TokenTerminal], tuple[tuple[int, ...], i
 
 @dataclass(slots=True)
 class Tables:
-    """The data shared by lowered grammars: the terms, and the numbers of rules, calls, actions and token
-    classes.
-    """
+    """The data shared by lowered grammars: the terms, and the numbers of rules, calls, actions and token classes."""
 
     terms: TermStore
     semantics: Semantics

@@ -53,9 +53,7 @@ class Recognizer:
         return _charged(self._meter, lambda: [self._terms.matches(self._term, data) for data in strings])
 
     def meets(self, expr: ir.Expr) -> bool:
-        """Return whether some string matches both expressions. Cost, Raises: as ``is_empty``; terms are
-        shared.
-        """
+        """Return whether some string matches both expressions. Cost, Raises: as ``is_empty``; terms are shared."""
         both = ir.Intersection((self._expr, expr))
         return _charged(self._meter, lambda: self._terms.alive(self._lowering.term(both)))
 

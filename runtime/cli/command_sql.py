@@ -309,9 +309,7 @@ Format = Literal["table", "csv", "json"]
 
 
 def show_rows(rows: Rows, form: Format) -> None:
-    """Write rows to standard output. No format emits control characters: JSON escapes them, the others show
-    them.
-    """
+    """Write rows to standard output. No format emits control characters: JSON escapes them, the others show them."""
     if form == "table":
         output().print(make_table(rows))
     elif form == "csv":
@@ -512,8 +510,7 @@ Ask = Callable[[str, int], Sequence[Any]]  # a query and the most rows; the firs
 
 
 def note_unknown_words(question: str, query: str, database: Database) -> str | None:
-    """Return a note about words that no table, column or value has; None if there are none, or too much to
-    read.
+    """Return a note about words that no table, column or value has; None if there are none, or too much to read.
 
     It uses a list of English words, so it can name too many words, or miss one.
     Cost: ``SECONDS`` at most; no value is read if all words occur in names of tables and columns.

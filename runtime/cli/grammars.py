@@ -79,8 +79,7 @@ def is_type_name(name: str) -> bool:
 
 
 def _refuse_other(name: str) -> None:
-    """Report what an argument that is not a file looks like: a pattern, a list, a type, the name of a bundled
-    grammar.
+    """Report what an argument that is not a file looks like: a pattern, a list, a type, the name of a bundled grammar.
 
     Raises: NamedGrammarError, if it looks like one of these.
     """
@@ -143,9 +142,7 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
 
 
 def import_type(name: str) -> Any:
-    """Return the object that ``module:Class`` names; modules of the working folder are found, as by ``python
-    -m``.
-    """
+    """Return the object that ``module:Class`` names; modules of the working folder are found, as by ``python -m``."""
     module_name, _, path = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

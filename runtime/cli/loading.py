@@ -41,9 +41,7 @@ def refuse_missing_model(name: str | None) -> None:
 
 
 def _is_offline(name: str) -> bool:
-    """Return whether a model must be loaded from this machine. Raises: GenerationError if it must, but is
-    missing.
-    """
+    """Return whether a model must be loaded from this machine. Raises: GenerationError if it must, but is missing."""
     from huggingface_hub import constants, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 

@@ -1,5 +1,4 @@
-"""The server of the playground: one page, its editor and two kinds of requests, only for the browser on this
-machine.
+"""The server of the playground: one page, its editor and two kinds of requests, only for the browser on this machine.
 
 It listens on 127.0.0.1, and accepts only requests that name it by that address (against DNS rebinding) and
 come from its own page (against requests from other pages). It never reads files or runs code named in a
@@ -413,8 +412,7 @@ class PlayError(StackmaskError):
 
 
 def first_state(name: str | None, text: str | None) -> dict[str, Any]:
-    """Return the initial content of the page: a file, a bundled grammar, ``/a pattern/``, a schema, or an
-    example.
+    """Return the initial content of the page: a file, a bundled grammar, ``/a pattern/``, a schema, or an example.
 
     ``text``: None for a random sample of the grammar, if one is found.
     """

@@ -254,9 +254,7 @@ def plain(value: Any) -> Any:
 
 
 def limit_process() -> None:
-    """Bound the memory of this process where the system can, and disable core files, which would contain a
-    password.
-    """
+    """Bound the memory of this process where the system can, and disable core files, which would contain a password."""
     try:
         import resource
     except ImportError:  # not on Windows

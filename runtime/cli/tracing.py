@@ -1,6 +1,4 @@
-"""Follow a text token by token, and record for each the allowed tokens, the forced text, and the enclosing
-rules.
-"""
+"""Follow a text token by token, and record for each the allowed tokens, the forced text, and the enclosing rules."""
 
 from __future__ import annotations
 

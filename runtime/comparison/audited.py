@@ -136,9 +136,7 @@ def words_of(mask: Any, size: int) -> Words:
 
 
 class Ours(Pushdown):
-    """This project's engine, with properties in any order and every spelling: exactly the language of the
-    schema.
-    """
+    """This project's engine, with properties in any order and every spelling: exactly the language of the schema."""
 
     def compile(self, subject: Subject) -> None:
         """Compile a language. Raises: Unsupported if the engine refuses it explicitly."""

@@ -206,9 +206,7 @@ class _CaseRun:
         return self.verdicts[text]
 
     def encoded(self, text: str) -> list[int] | None:
-        """Return the tokens of a text; None if the tokenizer does not reproduce the text, or they are too
-        many.
-        """
+        """Return the tokens of a text; None if the tokenizer does not reproduce the text, or they are too many."""
         try:
             data = text.encode()
             ids = self.auditor.tokenizer.encode(data)
@@ -236,18 +234,14 @@ class _CaseRun:
         return found
 
     def is_undecided(self, closed: Closed) -> bool:
-        """Return whether the judges have no verdict on a whole text, for a reason that is not counted
-        separately.
-        """
+        """Return whether the judges have no verdict on a whole text, for a reason that is not counted separately."""
         if closed.ending != "ended":
             return False
         verdict = self.verdict(self.vocabulary.decode(closed.ids))
         return verdict.valid is None and verdict.category not in OPTIONAL
 
     def judge_own(self, name: str, closed: Closed, source: str) -> Verdict | None:
-        """Judge a text generated under an engine's own masks; record errors, and return the verdict on a
-        whole text.
-        """
+        """Judge a text generated under an engine's own masks; record errors, and return the verdict on a whole text."""
         ids, at = closed.ids, len(closed.ids)
         if closed.ending == "ended":
             verdict = self.verdict(self.vocabulary.decode(ids))
@@ -425,9 +419,7 @@ class _CaseRun:
         return False
 
     def learn(self, allower: str, forbidder: str, token: int) -> None:
-        """After some tokens of one appearance that differ by a spelling habit, skip the others of that
-        appearance.
-        """
+        """After some tokens of one appearance that differ by a spelling habit, skip the others of that appearance."""
         look = next((each for each in (1, 2, 4) if _has(self.auditor.looks[each], token)), 0)
         self.habits[allower, forbidder, look] += 1
         if look and self.habits[allower, forbidder, look] >= ENOUGH_OF_A_HABIT:
@@ -441,9 +433,7 @@ class _CaseRun:
             return False
 
     def over(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> str:
-        """Record a valid text that an engine forbids at a token; return the smallest change that makes it
-        accepted.
-        """
+        """Record a valid text that an engine forbids at a token; return the smallest change that makes it accepted."""
         text = self.vocabulary.decode(ids)
         category, proof = "value", "a valid text is forbidden"
         shown = text.decode("utf-8", "replace")

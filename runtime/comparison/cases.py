@@ -1,6 +1,4 @@
-"""The cases of an audit: a language with texts, read from a file of cases, from one grammar, or from one
-schema.
-"""
+"""The cases of an audit: a language with texts, read from a file of cases, from one grammar, or from one schema."""
 
 from __future__ import annotations
 
@@ -148,9 +146,7 @@ class EngineRecord:
 
 @dataclass(slots=True)
 class CaseResult:
-    """The result of one case. ``unjudged``: why no judge reads the language, else empty; ``cut``: out of
-    time.
-    """
+    """The result of one case. ``unjudged``: why no judge reads the language, else empty; ``cut``: out of time."""
 
     name: str
     kind: str

@@ -109,8 +109,7 @@ class Walker:
         return any(_has(mask, int(stop)) for stop in self.stops)
 
     def close(self, ids: list[int], seed: int, wander: int, vary: bool, json: bool) -> Closed:
-        """Follow tokens, then choose some at random, then end as fast as can be guessed, or as the engine
-        computes.
+        """Follow tokens, then choose some at random, then end as fast as can be guessed, or as the engine computes.
 
         ``seed`` 0 always chooses closing tokens; others vary. ``vary``: a shortest completion is used with
         other digits.

@@ -28,9 +28,7 @@ FSM: Final = "FSM"
 
 
 class Unsupported(Exception):
-    """An engine reports that it cannot enforce a language, which does not count as a fault; the message is
-    one line.
-    """
+    """An engine reports that it cannot enforce a language, which does not count as a fault; the message is one line."""
 
 
 @dataclass(slots=True)
@@ -246,9 +244,7 @@ class XGrammar(Pushdown):
 
 
 class _Tokens:
-    """The tokenizer interface required by llguidance; for forced text it allows only the tokens that this
-    returns.
-    """
+    """The tokenizer interface required by llguidance; for forced text it allows only the tokens that this returns."""
 
     def __init__(self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]]) -> None:
         self.encode = encode

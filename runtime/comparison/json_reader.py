@@ -1,5 +1,4 @@
-"""A character-by-character JSON reader that shares no code with the engine: prefixes of JSON, and their
-continuations.
+"""A character-by-character JSON reader that shares no code with the engine: prefixes of JSON, and their continuations.
 
 It proves that no valid text can follow: under any schema, a text that is not a prefix of JSON has no valid
 completion.

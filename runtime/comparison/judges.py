@@ -1,5 +1,4 @@
-"""Judges of whole texts that share no code with the engine: two schema validators, ``re`` and Node, SQLite,
-Earley.
+"""Judges of whole texts that share no code with the engine: two schema validators, ``re`` and Node, SQLite, Earley.
 
 A judge decides only if all of its validators agree. Disagreements, and texts whose meaning JSON leaves open
 (duplicate names, a number beyond a double), are undecided.
@@ -107,8 +106,7 @@ def read_value(text: bytes) -> Any:
 
 
 class SchemaJudge:
-    """``jsonschema`` and, if installed, ``jsonschema-rs``, an independent implementation with another regex
-    engine.
+    """``jsonschema`` and, if installed, ``jsonschema-rs``, an independent implementation with another regex engine.
 
     Formats: a text that only a format forbids has no verdict, since the specification lets validators ignore
         formats. If both validators, with formats enabled, refuse it, the category is ``FORMAT``; otherwise
@@ -298,9 +296,7 @@ class GrammarJudge:
         )
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Return whether a text is a prefix, up to the last whole character: all convertible rules are
-        productive.
-        """
+        """Return whether a text is a prefix, up to the last whole character: all convertible rules are productive."""
         try:
             characters = codecs.getincrementaldecoder("utf-8")().decode(text)
         except UnicodeDecodeError:

@@ -174,9 +174,7 @@ class _Run:
         return make_engine(self.column, self.task.tokenizer, self.task.limits)
 
     def compile(self) -> None:
-        """Compile from scratch: several times, if that is fast. Modules are loaded before, with another
-        language.
-        """
+        """Compile from scratch: several times, if that is fast. Modules are loaded before, with another language."""
         warm = self.make()
         with suppress(Unsupported, StackmaskError):  # a small vocabulary may not spell it
             warm.compile(WARM[self.task.subject.kind])

@@ -1,6 +1,4 @@
-"""An audit as a self-contained HTML page: figures, the table of engines and categories, witnesses, worst
-cases.
-"""
+"""An audit as a self-contained HTML page: figures, the table of engines and categories, witnesses, worst cases."""
 
 from __future__ import annotations
 

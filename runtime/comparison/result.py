@@ -52,9 +52,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """The result: one column per engine, the pushdown engine first. ``differences``: those of the others from
-    it.
-    """
+    """The result: one column per engine, the pushdown engine first. ``differences``: those of the others from it."""
 
     subject: Subject
     tokenizer: str
@@ -209,9 +207,7 @@ def _difference(
 
 
 def _explained(found: Difference, grammar: Grammar, data: bytes) -> Difference:
-    """Return a difference with the reason for its first position, according to the grammar of the pushdown
-    engine.
-    """
+    """Return a difference with the reason for its first position, according to the grammar of the pushdown engine."""
     if not found.places:
         return found
     if not found.allowed:

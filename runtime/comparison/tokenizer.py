@@ -29,8 +29,7 @@ USUAL_STOPS: Final = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Converts text to tokens with a ``tokenizers.Tokenizer``, a transformers tokenizer, or a SentencePiece
-    processor.
+    """Converts text to tokens with a ``tokenizers.Tokenizer``, a transformers tokenizer, or a SentencePiece processor.
 
     A class rather than a closure, since it is pickled for engines in separate processes.
     """
@@ -64,9 +63,7 @@ class Greedy:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A vocabulary, and the conversion of text to its tokens. ``name``: as requested. All of it can be
-    pickled.
-    """
+    """A vocabulary, and the conversion of text to its tokens. ``name``: as requested. All of it can be pickled."""
 
     name: str
     vocabulary: Vocabulary
@@ -177,9 +174,7 @@ def _sentencepiece(name: str, path: Path) -> Tokenizer:
 
 
 def _tiktoken(name: str, path: Path) -> Tokenizer:
-    """Read a file of ranks, which lacks the splitting pattern and the special tokens: a stop token is
-    appended.
-    """
+    """Read a file of ranks, which lacks the splitting pattern and the special tokens: a stop token is appended."""
     try:
         from tiktoken.load import load_tiktoken_bpe
     except ModuleNotFoundError:

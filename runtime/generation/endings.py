@@ -57,8 +57,7 @@ def is_closing(matcher: Any, left: int) -> bool:
 
 
 def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | None:
-    """Return the number of tokens after which the rest of a budget was only enough to complete the text, or
-    None.
+    """Return the number of tokens after which the rest of a budget was only enough to complete the text, or None.
 
     ``matcher``: at the start of the text; it is advanced through the text. Cost: that of ``is_closing`` for
     each token.

@@ -1,13 +1,14 @@
 """Decoding that jumps over forced text and drafts the rest: a ``custom_generate`` for transformers.
 
-The loop is that of sampling and greedy search, but a row may write several tokens at a time, and may write its last
-ones anew. All that a row has written and the model has not read goes through it in one forward pass. With a cache
-that allows gaps, rows of a batch jump by different lengths: shorter ones are filled up on the left with columns that
-the attention mask hides, and tokens taken back are hidden, or cropped once no row needs their columns. With other
-caches all rows take as many tokens as the shortest has to offer, and only a single row may take tokens back.
+The loop is that of sampling and greedy search, but a row may append several tokens at a time, and may replace
+its last ones. All tokens of a row that the model has not read yet are processed in one forward pass. With a
+cache that allows gaps, rows of a batch jump by different lengths: shorter ones are padded on the left with
+columns hidden by the attention mask, and removed tokens are hidden, or cropped once no row needs their
+columns. With other caches, all rows advance by the length of the shortest jump, and only a single row may
+remove tokens.
 
-Where tokens can be taken back, the model also reads the tokens that probably come next (``jump_forward.drafts``). It
-chooses each as it would without: a drafted token that it chooses has been read already, and others are hidden again.
+If tokens can be removed, the model also reads a draft of the next tokens (``jump_forward.drafts``). It chooses each
+token as it would without: it has already read a draft token that it chooses, and the others are removed.
 """
 
 from __future__ import annotations
@@ -64,13 +65,14 @@ class JumpDecoding:
     """Sample or search greedily under grammars, with jump-forward: ``model.generate(...,
     custom_generate=JumpDecoding(g))``.
 
-    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``: "canonical"
-    writes forced text as the tokenizer would, without asking the model; "draft" asks it for every token, of which it reads
-    several at a time where they can be guessed, as "canonical" does for the rest; "off" does neither. ``finish``: "whole" ends
-    each text within the tokens there are, "cut" stops it there; None is "whole" where it can be kept. Everything
-    else is up to ``generate``: sampling, processors, stopping criteria, caches. Beams and drafts are not. ``streamer``
-    is given here, since ``generate`` does not hand it on. After a call, ``written`` has the tokens and ``reports`` a
-    ``JumpReport`` of each row; also after one that an error or an interrupt has ended.
+    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``:
+    "canonical" tokenizes forced text as the tokenizer would, without calling the model, and drafts other text;
+    "draft" drafts forced text too, so the model chooses every token; "off" does neither. ``finish``: "whole"
+    completes each text within the token limit, "cut" truncates it there; None is "whole" where possible.
+    Everything else works as in ``generate`` (sampling, processors, stopping criteria, caches), except for beams
+    and drafts of transformers. ``streamer`` is passed here, since ``generate`` does not forward it. After a call,
+    even one ended by an error or an interrupt, ``written`` has the tokens and ``reports`` a ``JumpReport`` for
+    each row.
 
     Raises: GenerationError if something is unsupported (encoder-decoder models, beams, scores per token,
         prompts without ids), and as ``GrammarLogitsProcessor`` does.
@@ -450,9 +452,7 @@ class JumpStream:
             self._streamer.put(prompt.cpu())
 
     def rollback_limit(self, i: int) -> int | None:
-        """Return how many of its last tokens row ``i`` may remove, since they were not passed yet; None for
-        all.
-        """
+        """Return how many of its last tokens row ``i`` may remove, since they were not passed yet; None for all."""
         if self._streamer is None or self._takes_rows:
             return None
         return len(self._batch.rows[i].ids) - self._given[i]
@@ -763,9 +763,7 @@ class JumpRow:
         return same, dropped
 
     def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
-        """Roll the matcher back to the first tokens, then accept others; restore its position if it reaches a
-        limit.
-        """
+        """Roll the matcher back to the first tokens, then accept others; restore its position if it reaches a limit."""
         done, fits = 0, False
         matcher.rollback(len(self.ids) - keep)
         try:

@@ -28,9 +28,7 @@ def logit_width(model: Any) -> int:
 
 
 def compiler_for(model: Any, tokenizer: Any) -> Compiler:
-    """Return the compiler for a tokenizer's vocabulary, as wide as the model's logits; created once and
-    cached.
-    """
+    """Return the compiler for a tokenizer's vocabulary, as wide as the model's logits; created once and cached."""
     config = getattr(model, "generation_config", None)
     eos = getattr(config, "eos_token_id", None)
     stops = () if eos is None else tuple(eos) if isinstance(eos, list | tuple) else (int(eos),)

@@ -140,9 +140,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return cast("torch.FloatTensor", result)
 
     def _mask_for(self, rows: int, *, pin: bool) -> torch.Tensor:
-        """Return the mask buffer. It is safe to refill: reading the next ids waits for the copy to the
-        device.
-        """
+        """Return the mask buffer. It is safe to refill: reading the next ids waits for the copy to the device."""
         assert self._vocabulary is not None
         if self._mask is None or self._rows is None or len(self._rows) != rows:
             self._mask = allocate_token_bitmask(rows, self._vocabulary.size, like="torch", pin_memory=pin)
@@ -194,9 +192,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return True
 
     def _keeps_budget(self, track: Track) -> bool:
-        """Return whether the text of a row must end within the remaining tokens; drafts may look past the
-        limit.
-        """
+        """Return whether the text of a row must end within the remaining tokens; drafts may look past the limit."""
         if self._room is None or track.depth >= self._room:
             return False
         if track.whole is None:
@@ -204,9 +200,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return track.whole
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
-        """Raise an error if no token is left. A beam may get stuck as long as another beam of its prompt
-        continues.
-        """
+        """Raise an error if no token is left. A beam may get stuck as long as another beam of its prompt continues."""
         if self._mask is None or self._vocabulary is None:
             return
         dead = set(stuck_rows(scores, self._mask, live, self._size))
@@ -439,9 +433,7 @@ class Track:
         self.depth = depth
 
     def fork(self) -> Track:
-        """Copy the track, so that both can continue independently. Cost: bounded by HISTORY, and the
-        matcher's fork.
-        """
+        """Copy the track, so that both can continue independently. Cost: bounded by HISTORY, and the matcher's fork."""
         copy = Track(self.matcher.fork())
         copy.tokens = self.tokens.copy()
         copy.depth, copy.accepted, copy.whole = self.depth, self.accepted, self.whole

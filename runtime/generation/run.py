@@ -75,19 +75,22 @@ def generate(
 ) -> list[GenerationResult]:
     """Generate a text of the grammar for each prompt.
 
-    ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: what is to be written, one for
-    all prompts or, in a list beside a list of prompts, one per prompt: anything that ``Grammar.of`` takes (a type, a JSON
-    Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled grammar, or None for free text. The value of the
-    text is ``result.parsed``. ``profile``: how JSON is written, as for ``Grammar.of``. ``chat_options`` go to the
-    tokenizer's chat template: ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is
-    called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
-    steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were. ``jump``: "canonical" writes
-    text that the grammar forces without asking the model, as the tokenizer would; "draft" asks it for every token; both let
-    it read several tokens at a time where they can be guessed, which changes no output. "off" does neither. Beam
-    search, drafts (prompt lookup, assistants) and encoder-decoder models are never jumped over. ``finish``: "whole" lets each
-    text of a grammar end within ``max_new_tokens``, stop token included, whatever the model likes, and refuses a number that is
-    too small; "cut" stops texts there; None, the default, is "whole" where the number is large enough. ``wrap_up``: a share of
-    ``max_new_tokens``; ``result.closing_at`` tells when only closing was left of it. That changes no token.
+    ``prompts``: one or several; a prompt is a string or a list of chat messages. ``grammar``: the output
+    format, one for all prompts or, with a list of prompts, a list with one for each: anything that
+    ``Grammar.of`` accepts (a type, a JSON Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled
+    grammar, or None for free text. The value of the text is ``result.parsed``. ``profile``: the spelling of
+    JSON, as in ``Grammar.of``. ``chat_options`` are passed to the tokenizer's chat template:
+    ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is called for each new
+    piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of steps. ``seed``
+    makes sampling reproducible without changing torch's global generators. ``jump``: "canonical" appends
+    forced text without calling the model, tokenized as the tokenizer would; "draft" lets the model choose every
+    token; both let it read several tokens at a time where they can be guessed, and it chooses as it would
+    without; "off" does neither. Beam search, drafts of transformers (prompt lookup, assistants) and
+    encoder-decoder models never jump. ``finish``: "whole" completes each constrained text within
+    ``max_new_tokens``, stop token included, and raises an error if the limit is too small; "cut" truncates texts
+    at the limit; None, the default, is "whole" if the limit is large enough. ``wrap_up``: a share of
+    ``max_new_tokens``; ``result.closing_at`` is the number of tokens after which the rest of it was only enough
+    to complete the text. It changes no token.
 
     ``tools``, ``tool_choice``, ``reasoning``, ``parallel`` (or ``parallel_tool_calls``): the model generates
     a whole turn (``tools.grammar``), in the ``style`` of its chat template or the one given by name;
@@ -196,7 +199,7 @@ def _jumping(
     options: Mapping[str, Any],
     streamer: TokenStreamer | None,
 ) -> JumpDecoding | None:
-    """Return the decoding that jumps, or None where transformers' own loop is to run."""
+    """Return the decoding with jump-forward, or None if transformers' own loop should run."""
     check_jump(jump)
     config = options.get("generation_config")
     beams = options.get("num_beams", getattr(config, "num_beams", 1)) or 1

@@ -75,8 +75,7 @@ class _Closing(ABC):
 
 @final
 class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
-    """The text of one generation, piece by piece, with ``for`` or ``async for``; ``result`` is available at
-    the end.
+    """The text of one generation, piece by piece, with ``for`` or ``async for``; ``result`` is available at the end.
 
     Its value is a T. Closing it early (or leaving its ``with`` or ``async with`` block) ends the generation
     at the next token, as does cancelling the task that iterates.

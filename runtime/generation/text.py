@@ -57,8 +57,7 @@ class TextDecoder:
 
 
 class TokenStreamer:
-    """A streamer for ``model.generate`` that supports batches: ``on_text(row, text)`` for every new piece of
-    text.
+    """A streamer for ``model.generate`` that supports batches: ``on_text(row, text)`` for every new piece of text.
 
     ``generate`` puts the prompts first, then either one token per row, (rows,), or, in assisted decoding,
     several tokens of the only row, (1, tokens). ``named``: special tokens to show, with their texts.

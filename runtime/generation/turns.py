@@ -49,9 +49,7 @@ class TurnPlan:
         self.parallel = parallel
 
     def chat_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options of the chat template: the tools, and whether to think; the caller's own options
-        win.
-        """
+        """Return the options of the chat template: the tools, and whether to think; the caller's own options win."""
         found: dict[str, Any] = {}
         if self.tools and self.tool_choice != "none":
             found["tools"] = [tool.as_dict() for tool in self.tools]
@@ -80,9 +78,7 @@ class TurnPlan:
         return found
 
     def grammar(self, answer: Grammar | None, began: Began, profile: Literal["exact", "model"]) -> Grammar:
-        """Return the grammar of a turn, given the grammar of its answer, if any. Raises: as
-        ``tools.grammar``.
-        """
+        """Return the grammar of a turn, given the grammar of its answer, if any. Raises: as ``tools.grammar``."""
         reasoning = {"opened": "on", "closed": "off"}.get(began, self.reasoning)
         return turn_grammar(
             self.style,

@@ -39,8 +39,7 @@ EMBEDDED_STYLE: Final = "hermes"  # of calls, for a model whose template tells n
 
 @dataclass
 class Service:
-    """A model that answers requests. ``embedded``: it has no chat template, and answers only the last
-    question.
+    """A model that answers requests. ``embedded``: it has no chat template, and answers only the last question.
 
     ``style``: the style of tool calls, if it cannot be detected from the chat template. ``concurrency``: the
     number of parallel generations; ``max_waiting`` others may wait, and more are refused with a retry hint.

@@ -25,7 +25,7 @@ MAX_VALUES: Final = 256  # that are looked at among those
 MAX_COPIED: Final = 64  # bytes of one guess
 TOKEN_BYTES: Final = 5  # bytes of a draft for each of its tokens
 MAX_CHOICES: Final = 24  # first bytes at a place where the words of the prompt choose
-MAX_REMEMBERED: Final = 4096  # answers to the same question of one request
+MAX_REMEMBERED: Final = 1024  # answers to the same question of one request
 
 # compiled where they are first used: each import of stackmask comes here
 _WORD = rb"[A-Z]?[a-z]+|[A-Z]+|\d+"

@@ -34,8 +34,7 @@ IN_FLIGHT = 4  # steps whose entries may still be on their way to the device
 
 @dataclass(frozen=True, slots=True)
 class StepEntries:
-    """The entries of a step: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1
-    for none.
+    """The entries of a step: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1 for none.
 
     ``empty`` are the sequences where nothing is allowed. ``rows`` is the table at that time: growing moves
     the rows, and earlier entries must not wait for that.
@@ -107,8 +106,7 @@ class DeviceMaskTable:
     # -- naming the masks of a step --------------------------------------------------------------------
 
     def entries(self, matchers: Sequence[Matcher | None], *, out: torch.Tensor | None = None) -> StepEntries:
-        """Return the entries of the matchers' masks, and send the rows that the device lacks; None allows
-        everything.
+        """Return the entries of the matchers' masks, and send the rows that the device lacks; None allows everything.
 
         ``out`` takes the entries, int32 (at least len(matchers), 16) on the device: a captured graph reads them there.
             Its rows after those of the matchers, which a graph of a larger batch reads too, allow everything.
@@ -179,9 +177,7 @@ class DeviceMaskTable:
             # the engine has dropped its masks in between: recompute the entry
 
     def _slot(self, key: Any, source: Any, matcher: Matcher, epoch: int, row: int) -> int | None:
-        """Return the slot of a row on the device, sending it if necessary; None if the engine no longer has
-        it.
-        """
+        """Return the slot of a row on the device, sending it if necessary; None if the engine no longer has it."""
         slot = self._slots.get(key)
         if slot is None:
             at, buffer = self._staging.free()

@@ -99,8 +99,7 @@ def count_wanted(
 
 
 def vocabulary_order(bitmasks: npt.NDArray[np.int32] | torch.Tensor, vocab_size: int) -> torch.Tensor:
-    """Order tokens so that those which masks allow together are adjacent: (vocab,) int64, the token of each
-    position.
+    """Order tokens so that those which masks allow together are adjacent: (vocab,) int64, the token of each position.
 
     Shapes: bitmasks (samples, words) int32 from steps like those to come. Tokens are sorted by which samples allow them,
     the samples that allow fewest first, so tokens of equal use are neighbours and small masks are whole blocks.

@@ -137,9 +137,7 @@ class CompiledGrammar:
         return matcher
 
     def _is_plain_stop(self, stops: tuple[int, ...]) -> bool:
-        """Return whether the matcher alone can handle the stop tokens: they are not text, and no rule names a
-        token.
-        """
+        """Return whether the matcher alone can handle the stop tokens: they are not text, and no rule names a token."""
         return not self._automaton.lowered.token_classes and self.vocabulary.special_ids.issuperset(stops)
 
     def __repr__(self) -> str:
@@ -209,8 +207,7 @@ class CompiledGrammar:
     def _rules_around(
         self, symbols: Sequence[int | bytes], what: int | bytes = b"", position: int = 0
     ) -> str:
-        """Name the rules that contain the position where ``what`` is refused; empty if they cannot be
-        determined.
+        """Name the rules that contain the position where ``what`` is refused; empty if they cannot be determined.
 
         ``symbols``: the accepted token ids and text. With ``what``, also name the schema options that accept
         it.
@@ -508,9 +505,7 @@ def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None
 
 
 def _own_output(grammar: Grammar) -> Output | None:
-    """Return the conversion of texts to values of a type; None if it is the same for all grammars with equal
-    rules.
-    """
+    """Return the conversion of texts to values of a type; None if it is the same for all grammars with equal rules."""
     output = grammar.output
     return None if output is None or output.type is None else output
 
@@ -529,9 +524,7 @@ _known_lock = threading.Lock()
 
 
 def _compiler_again(vocabulary: Vocabulary, limits: Limits, cache_bytes: int) -> Compiler:
-    """Return this process's compiler for the parameters of a pickled one, so that unpickled grammars share
-    it.
-    """
+    """Return this process's compiler for the parameters of a pickled one, so that unpickled grammars share it."""
     key = (
         vocabulary.digest(),
         vocabulary.size,
@@ -598,9 +591,7 @@ class Lane:
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
 
     def forget(self, automata: bool) -> None:
-        """Drop data that no live matcher uses: families and, if the store was retired, the automata of
-        grammars.
-        """
+        """Drop data that no live matcher uses: families and, if the store was retired, the automata of grammars."""
         self.families.clear()
         for compiled in list(self.grammars.values()):
             compiled._forget(automata)
@@ -667,9 +658,7 @@ class Lanes:
         return lane if lane in self._lanes else None
 
     def count(self) -> bool:
-        """Count a new matcher; return whether it is time to call ``admit``. Needs no lock: a lost count is
-        harmless.
-        """
+        """Count a new matcher; return whether it is time to call ``admit``. Needs no lock: a lost count is harmless."""
         self._until_weighed -= 1
         return self._until_weighed <= 0
 

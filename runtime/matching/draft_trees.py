@@ -1,6 +1,4 @@
-"""Trees of draft tokens in the format of servers and XGrammar: the first child and the next sibling of each
-node.
-"""
+"""Trees of draft tokens in the format of servers and XGrammar: the first child and the next sibling of each node."""
 
 from __future__ import annotations
 
@@ -11,8 +9,7 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 
 
 def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int], Any]:
-    """Return the parents of draft tokens and the mask; the mask is the second argument if the tokens form a
-    chain.
+    """Return the parents of draft tokens and the mask; the mask is the second argument if the tokens form a chain.
 
     Raises: MatcherError if there is not a parent for each token.
     """

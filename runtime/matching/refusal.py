@@ -163,9 +163,7 @@ CHUNK: Final = 1 << 16  # bytes that are tried at once before looking closer
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a grammar on a text: accepted, or refused at a byte (the length, if the text is
-    incomplete).
-    """
+    """The verdict of a grammar on a text: accepted, or refused at a byte (the length, if the text is incomplete)."""
 
     accepted: bool
     position: int

@@ -29,9 +29,9 @@ class GuardedMatcher:
     and no token is accepted, so that the server ends the request as failed: a truncated text is not an
     answer. Failures are logged once.
 
-    ``room``: how many tokens the text may have, stop token included, or None: the text ends whole within them, as long as
-    an end is found.
-    ``only``: the tokens that the request allows at all, as the words of a mask, or None for every one.
+    ``room``: the maximum number of tokens, stop token included, or None: the text is completed within it, if
+    a completion is found.
+    ``only``: the tokens that the request itself allows, as the words of a mask, or None for all.
     ``metrics``: where slow masks and failures are counted.
     """
 
@@ -54,8 +54,7 @@ class GuardedMatcher:
         self._request_id = request_id
 
     def prepare(self) -> None:
-        """Compute the first mask, and those after forced text, when the grammar is compiled: no step waits
-        for them.
+        """Compute the first mask, and those after forced text, when the grammar is compiled: no step waits for them.
 
         This stops after ``AHEAD_WORK``. Errors here occur again when the mask is requested.
         """
@@ -170,9 +169,7 @@ class GuardedMatcher:
         return True
 
     def fill_stops(self, mask: Any, row: int) -> None:
-        """Allow only stop tokens. If there are none, allow all, so that one is sampled, which is then
-        refused.
-        """
+        """Allow only stop tokens. If there are none, allow all, so that one is sampled, which is then refused."""
         words = mask.row_to_write(row) if isinstance(mask, StepMask) else np.asarray(mask[row])
         words[:] = 0 if self.stops else -1  # mutant: fail-open
         bits = words.view(np.uint32)
@@ -193,7 +190,7 @@ class GuardedMatcher:
         return self.matcher.is_terminated()
 
     def fork(self) -> GuardedMatcher:
-        """Return an independent one at the same place."""
+        """Return an independent copy in the same state."""
         made = GuardedMatcher(self.matcher.fork(), self.stops, self._request_id, self.metrics)
         made.failure, made._failed_at, made.is_of_request = self.failure, self._failed_at, self.is_of_request
         made.only, made.room, made.may_be_cut = self.only, self.room, self.may_be_cut

@@ -42,8 +42,7 @@ class Options:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
-        """Parse an operator's options: the keys are those above, and ``limits`` is an object with their
-        names.
+        """Parse an operator's options: the keys are those above, and ``limits`` is an object with their names.
 
         Raises: RequestError for an unknown key, or an invalid value.
         """
@@ -121,9 +120,7 @@ def check(kind: str, text: Any, options: Options) -> None:
 
 
 def parsed_json(text: Any, what: str, limits: Limits | None = None) -> Any:
-    """Return the value of JSON text; any other value is returned unchanged. Raises: RequestError with the
-    place.
-    """
+    """Return the value of JSON text; any other value is returned unchanged. Raises: RequestError with the place."""
     if not isinstance(text, str):
         return text
     limit = (limits or Limits()).max_input_bytes

@@ -87,7 +87,7 @@ class StackmaskGrammar(BaseGrammarObject):
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
-        """Write the masks of a step in one call, but for those of requests that still think."""
+        """Write the masks of a step in one call, except for requests that are still reasoning."""
         own: list[StackmaskGrammar] = []
         rows = []
         for entry in entries:
@@ -117,7 +117,7 @@ class StackmaskGrammar(BaseGrammarObject):
         apply_token_bitmask_inplace(logits, vocab_mask)
 
     def copy(self) -> StackmaskGrammar:
-        """Return one at the start of the same grammar."""
+        """Return a new matcher at the start of the same grammar."""
         return StackmaskGrammar(self.compiled, self.counts)
 
 

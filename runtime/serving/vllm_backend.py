@@ -204,8 +204,7 @@ class StackmaskBackend(StructuredOutputBackend):
         held: Mapping[int, Sequence[int]] | None = None,
         thoughts: Mapping[int, Thoughts] | None = None,
     ) -> NDArray[np.int32]:
-        """Return the masks of a step, one row each, at most ``most``; None, and an ended request, allow every
-        token.
+        """Return the masks of a step, one row each, at most ``most``; None, and an ended request, allow every token.
 
         ``held``, ``thoughts``: by row, forbidden tokens, and the bounds of reasoning, if the grammar is None.
         The masks are read-only, and valid until the next step.

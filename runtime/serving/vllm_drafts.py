@@ -1,12 +1,12 @@
-"""Drafts in vLLM: what a grammar and the prompt say of the next tokens, for the model to verify in one step.
+"""Drafts in vLLM: the next tokens by a grammar and the prompt, for the model to verify in one step.
 
     vllm serve … --structured-outputs-config '{"backend": "stackmask"}' --speculative-config '{"method": "custom_class",
         "model": "stackmask.runtime.serving.vllm_drafts.GrammarProposer", "num_speculative_tokens": 8}'
 
-vLLM's rejection sampler verifies drafts against the masked rows, so outputs are those without drafts. Its interface of
-proposers tells no request apart, so the runner that holds the requests is handed on here. A request with a grammar is followed by
-a matcher of its own in the worker: its grammar is compiled once more there, beside the steps, and until then nothing is
-drafted for it. So it is with thoughts before the text, and with requests without a grammar.
+vLLM's rejection sampler verifies drafts against the masked rows, so outputs are those without drafts. Its interface for
+proposers does not identify requests, so the runner, which holds them, is passed to the proposer here. Each request with
+a grammar has a second matcher in the worker. The grammar is compiled there again, in a thread; until it is ready, nothing
+is drafted. Nothing is drafted for reasoning before the text either, nor for requests without a grammar.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from stackmask.runtime.serving.vllm_backend import KIND, options_of_request, opt
 from stackmask.runtime.serving.vllm_plugin import MARK
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-MAX_GRAMMARS: Final = 256  # that are kept ready for further requests
+MAX_GRAMMARS: Final = 256  # that are kept for further requests,
+MAX_TEXT: Final = 1 << 24  # characters of all of them
 MAX_WAITING: Final = 64  # grammars that wait to be compiled; requests with more of them are not drafted for
 logger = logging.getLogger("stackmask.serving")
 
@@ -47,7 +48,7 @@ class _Followed:
 
 
 class GrammarProposer:
-    """Propose the next tokens of requests with a grammar; vLLM makes one in each worker.
+    """Propose the next tokens of requests with a grammar; vLLM creates one in each worker.
 
     Raises: VocabularyError at start if the bytes of the tokens cannot be known.
     """
@@ -66,7 +67,7 @@ class GrammarProposer:
         self._pool = ThreadPoolExecutor(1, "stackmask-drafts")
         self._grammars: dict[Any, Future[CompiledGrammar]] = {}
         self._requests: dict[str, _Followed] = {}
-        _hand_on_runners()
+        _pass_on_runners()
 
     def load_model(self, *_: Any, **__: Any) -> None:
         """There is no model to load."""
@@ -78,7 +79,7 @@ class GrammarProposer:
         token_ids_cpu: Any,
         slot_mappings: Any = None,
     ) -> list[list[int]]:
-        """Return the drafts of a step, a list for each request; what fails for one of them drafts nothing for it.
+        """Return the drafts of a step, a list for each request; after an error a request has no more drafts.
 
         Shapes: num_tokens_no_spec (requests,), token_ids_cpu (requests, max_model_len); rows are those of the runner's batch.
         """
@@ -119,7 +120,7 @@ class GrammarProposer:
         return followed
 
     def _compiled(self, params: Any) -> Future[CompiledGrammar] | None:
-        """Return the grammar of a request, which may be still in the making; None if too many are."""
+        """Return the grammar of a request, which may not be compiled yet; None if too many are waiting."""
         kind, text = get_structured_output_key(params)
         options = options_of_request(self.options, params)
         key = kind, text, repr(options)
@@ -127,14 +128,17 @@ class GrammarProposer:
         if found is None:
             if sum(not one.done() for one in self._grammars.values()) >= MAX_WAITING:
                 return None
-            if len(self._grammars) >= MAX_GRAMMARS:
-                self._grammars.pop(next(iter(self._grammars)))
+            size = len(text) + sum(len(known) for _, known, _ in self._grammars)
+            while self._grammars and (len(self._grammars) >= MAX_GRAMMARS or size > MAX_TEXT):
+                oldest = next(iter(self._grammars))
+                self._grammars.pop(oldest).cancel()  # if it still waits
+                size -= len(oldest[1])
             found = self._pool.submit(lambda: self.compiler.compile(grammar_of(KIND[kind], text, options)))
             self._grammars[key] = found
         return found
 
     def _draft(self, one: _Followed, tokens: Any, count: int, new: int, batch: int) -> Sequence[int]:
-        """Let the matcher follow what was verified, and return what probably comes next."""
+        """Advance the matcher by the verified tokens, and return the next draft."""
         assert one.compiled is not None
         if not one.compiled.done():
             return ()
@@ -149,7 +153,7 @@ class GrammarProposer:
             one.sources.judge(one.proposed, new - 1)
             one.proposed = EMPTY
         written = count - one.start
-        if one.matcher.accept_calls > written:  # it was begun anew
+        if one.matcher.accept_calls > written:  # the request was restarted
             one.matcher.reset()
         for token in tokens[one.start + one.matcher.accept_calls : count].tolist():
             if not one.matcher.accept_token(token):
@@ -160,8 +164,8 @@ class GrammarProposer:
         return one.proposed.tokens
 
 
-def _hand_on_runners() -> None:
-    """Let vLLM's runner of models hand itself to its proposer, where that is ours."""
+def _pass_on_runners() -> None:
+    """Make vLLM's model runner pass itself to its proposer, if that is ours."""
     from vllm.v1.worker.gpu_model_runner import GPUModelRunner
 
     original = GPUModelRunner.propose_draft_token_ids

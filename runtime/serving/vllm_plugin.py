@@ -116,9 +116,7 @@ def _validating(original: Any) -> Any:
 
 
 def _is_ours(backend: Any) -> bool:
-    """Return whether a backend has the methods that this plugin needs; by its class, since a mock has any
-    attribute.
-    """
+    """Return whether a backend has the methods that this plugin needs; by its class, since a mock has any attribute."""
     return hasattr(type(backend), "fill_step")
 
 

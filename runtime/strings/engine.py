@@ -32,14 +32,10 @@ USUAL: Final = 160  # bytes beyond the shortest text: most have fewer
 
 
 class ByteEngine:
-    """Test membership of strings in the language of a grammar, and sample it. Safe to use from several
-    threads.
-    """
+    """Test membership of strings in the language of a grammar, and sample it. Safe to use from several threads."""
 
     def accepts(self, grammar: Grammar, text: str | bytes) -> bool:
-        """Return whether a whole string is in the language. Raises: SampleError if the grammar has special
-        tokens.
-        """
+        """Return whether a whole string is in the language. Raises: SampleError if the grammar has special tokens."""
         if isinstance(text, str):
             try:
                 data = text.encode("utf-8", "surrogateescape")
@@ -59,9 +55,7 @@ class ByteEngine:
         return not text or bool(_matcher(grammar).accept_string(text))
 
     def sample(self, grammar: Grammar, n: int, seed: int, max_bytes: int) -> list[str]:
-        """Return ``n`` random strings. Raises: SampleError if the grammar has special tokens, or none is
-        found.
-        """
+        """Return ``n`` random strings. Raises: SampleError if the grammar has special tokens, or none is found."""
         _compiled(grammar)
         limits = grammar.limits or Limits()
         rng = random.Random(seed)

@@ -33,9 +33,7 @@ class ContainerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file. ``magic``: its first 16 bytes; ``version``: increased when the meaning of a section
-    changes.
-    """
+    """A kind of file. ``magic``: its first 16 bytes; ``version``: increased when the meaning of a section changes."""
 
     magic: bytes
     version: int

@@ -188,9 +188,7 @@ class Vocabulary:
         stop_ids: Iterable[int] | None = None,
         prefix_space: PrefixSpace = "auto",
     ) -> Vocabulary:
-        """Read a ``sentencepiece.SentencePieceProcessor``; the stop token is its ``eos``, or those of
-        ``stop_ids``.
-        """
+        """Read a ``sentencepiece.SentencePieceProcessor``; the stop token is its ``eos``, or those of ``stop_ids``."""
         from stackmask.runtime.vocabulary.tokenizers.huggingface import read_sentencepiece
 
         made = cls._from_table(
@@ -210,9 +208,7 @@ class Vocabulary:
         special_ids: Iterable[int] = (),
         prefix_space: PrefixSpace = "auto",
     ) -> Vocabulary:
-        """Build from a reader's result. A ``size`` below that of the table may drop special ids, but never
-        text.
-        """
+        """Build from a reader's result. A ``size`` below that of the table may drop special ids, but never text."""
         if prefix_space not in ("auto", "strip", "keep"):
             raise VocabularyError(f'prefix_space is {prefix_space!r}, not "auto", "strip" or "keep"')
         if size is not None and whole_number("size", size, 1) < len(table.tokens):
@@ -406,8 +402,7 @@ class Vocabulary:
         return self._token_table()[2]
 
     def _token_table(self) -> TokenArrays:
-        """Return ``(blob, offsets, ids)`` of the tokens that spell at least one byte, by ascending id;
-        read-only.
+        """Return ``(blob, offsets, ids)`` of the tokens that spell at least one byte, by ascending id; read-only.
 
         Shapes: blob (total bytes,) uint8, offsets (n + 1,) int64, ids (n,) int32; token ``ids[j]`` is
             ``blob[offsets[j]:offsets[j + 1]]``.

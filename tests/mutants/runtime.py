@@ -182,7 +182,7 @@ ROWS = (
         "self._length + self._cost(pending.item) >= pending.goal",
         "False",
         "A text that is long enough takes the shortest way to its end.",
-        ("tests/runtime/strings/test_samples.py::test_recursion_ends",),
+        ("tests/runtime/strings/test_samples.py::test_a_string_that_is_long_enough_takes_no_more_options",),
     ),
     Mutant(
         "strip-once",

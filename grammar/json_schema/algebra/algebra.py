@@ -1,5 +1,4 @@
-"""Boolean algebra over schemas: literals of nodes, states (conjunctions of literals), and the values of a
-state.
+"""Boolean algebra over schemas: literals of nodes, states (conjunctions of literals), and the values of a state.
 
 A state's constraints on null, booleans, numbers and strings are one set each, closed under union and
 complement. Those on arrays and objects are a disjunction of *forms*, each a conjunction of atoms.
@@ -270,9 +269,7 @@ class Algebra:
             )
 
     def complement(self, texts: Texts) -> Texts:
-        """Return all other strings; the same object for the same argument, so that it can be compared by
-        identity.
-        """
+        """Return all other strings; the same object for the same argument, so that it can be compared by identity."""
         found = self.complements.get(texts)
         if found is None:
             found = self.complements[texts] = texts.complement()
@@ -363,9 +360,7 @@ class Algebra:
         return self.nodes[abs(max(state, default=1))].where
 
     def clashes(self, state: State) -> bool:
-        """Return whether a state is known to have no value. False proves nothing: only a few levels are
-        inspected.
-        """
+        """Return whether a state is known to have no value. False proves nothing: only a few levels are inspected."""
         if state == NO_STATE:
             return True
         if len(state) == 0:
@@ -564,8 +559,7 @@ def negate_object_atom(atom: ObjectAtom) -> list[Alternative]:
 
 
 def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[ObjectForm]:
-    """Return the forms of a conjunction of atoms: none if it is contradictory, several if a key must be
-    found.
+    """Return the forms of a conjunction of atoms: none if it is contradictory, several if a key must be found.
 
     Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
     """
@@ -1277,9 +1271,7 @@ class Expansion:
         return bool(found)
 
     def discriminated(self, a: int, b: int) -> bool:
-        """Return whether a property required by both distinguishes two object schemas. Cost: their
-        properties.
-        """
+        """Return whether a property required by both distinguishes two object schemas. Cost: their properties."""
         if a < 0 or b < 0 or self.kind != OBJECT:
             return False
         algebra = self.algebra
@@ -1333,9 +1325,7 @@ class Expansion:
         return []
 
     def evaluations(self, node: Node, unevaluated: int, negated: bool) -> list[Alternative]:
-        """Return the alternatives of which subschemas hold, each with the remainder for the unevaluated
-        keyword.
-        """
+        """Return the alternatives of which subschemas hold, each with the remainder for the unevaluated keyword."""
         algebra = self.algebra
         plain = algebra.without_unevaluated(node)
         algebra.check_cycles(algebra.nodes[plain])

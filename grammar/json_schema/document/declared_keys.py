@@ -1,5 +1,4 @@
-"""Objects of Python types with only declared keys, where this excludes valid texts and allows no invalid
-ones.
+"""Objects of Python types with only declared keys, where this excludes valid texts and allows no invalid ones.
 
 Types that ignore extra keys drop them, so a language model need not write them. The schema of such an object
 is marked when it is generated (``MARK``); ``close_objects`` then replaces the mark by ``additionalProperties:

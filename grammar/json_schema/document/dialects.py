@@ -1,5 +1,4 @@
-"""Dialects of JSON Schema by name: those of OpenAPI and of model providers. A schema is checked, then read as
-a draft.
+"""Dialects of JSON Schema by name: those of OpenAPI and of model providers. A schema is checked, then read as a draft.
 
 A more restricted dialect is checked: an unsupported keyword, or one that exceeds documented limits, is an
 error with place, reason and remedy. A dialect with other semantics is rewritten to a draft. The limits are

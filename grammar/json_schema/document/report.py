@@ -192,9 +192,7 @@ def place_of_name(source: Any, name: str) -> Where:
 
 
 def _unknown_keywords(source: Any) -> list[Note]:
-    """Return a note for each keyword of a schema and its subschemas that is in no draft, ``MAX_PLACES`` at
-    most.
-    """
+    """Return a note for each keyword of a schema and its subschemas that is in no draft, ``MAX_PLACES`` at most."""
     found: list[Note] = []
     reasons: dict[str, str] = {}
     for schema, where in _subschemas(source):

@@ -1,6 +1,4 @@
-"""``typing.TypedDict`` before Python 3.12, converted to that of ``typing_extensions``, which pydantic
-requires.
-"""
+"""``typing.TypedDict`` before Python 3.12, converted to that of ``typing_extensions``, which pydantic requires."""
 
 from __future__ import annotations
 
@@ -9,8 +7,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 
 def readable_type(source: Any) -> Any:
-    """Return a type with each ``typing.TypedDict`` in it replaced by one with the same fields that pydantic
-    supports.
+    """Return a type with each ``typing.TypedDict`` in it replaced by one with the same fields that pydantic supports.
 
     A recursive one is unchanged. Classes are not inspected.
     """

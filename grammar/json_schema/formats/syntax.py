@@ -147,9 +147,7 @@ def hostname() -> ir.Expr:
 
 @cache
 def hostname_before_idna() -> ir.Expr:
-    """Return host names as in drafts 4 and 6: anything may follow ``xn--``. Source: RFC 1034, 3.1; RFC 1123,
-    2.1.
-    """
+    """Return host names as in drafts 4 and 6: anything may follow ``xn--``. Source: RFC 1034, 3.1; RFC 1123, 2.1."""
     label = seq(LETTER_DIGIT, label_characters(0, MAX_LABEL - 1))
     names = seq(label, rep(seq(".", label)))
     return ir.Intersection((names, rep(chars("A-Za-z0-9.-"), 1, MAX_NAME)))
@@ -186,8 +184,7 @@ def date() -> ir.Expr:
 
 @cache
 def time(plain: bool = False) -> ir.Expr:
-    """Return full-time: a time of day with its offset from UTC. ``plain``: only ``Z``, and at most
-    nanoseconds.
+    """Return full-time: a time of day with its offset from UTC. ``plain``: only ``Z``, and at most nanoseconds.
 
     A leap second is the last of a day of UTC, so its hour and minute depend on the offset. Narrowing: leap
     seconds with an offset that is not a multiple of half an hour are excluded; there are 1,440 for each sign.

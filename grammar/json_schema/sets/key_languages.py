@@ -68,8 +68,7 @@ def few_keys(texts: Texts) -> list[str] | None:
 
 
 def count_keys(texts: Texts, enough: int = MANY) -> int:
-    """Return a lower bound on the number of members, as far as it can be determined cheaply; stop at
-    ``enough``.
+    """Return a lower bound on the number of members, as far as it can be determined cheaply; stop at ``enough``.
 
     Raises: TextsTooLarge if nothing can be determined.
     """

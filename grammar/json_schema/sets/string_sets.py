@@ -232,8 +232,7 @@ def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
 
 
 def plain_texts(texts: Texts, notes: list[str], depth: int = MAX_JOINED) -> Texts:
-    """Return the strings with each format in the spelling for models, and add the excluded strings to
-    ``notes``.
+    """Return the strings with each format in the spelling for models, and add the excluded strings to ``notes``.
 
     A set that would become empty is unchanged. Raises: BudgetError.
     """

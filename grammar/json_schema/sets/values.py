@@ -40,9 +40,7 @@ def is_number(value: Any) -> bool:
 
 
 def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
-    """Return a number of a schema as it was written. Raises: SchemaError if it is not a number, or not
-    finite.
-    """
+    """Return a number of a schema as it was written. Raises: SchemaError if it is not a number, or not finite."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float | Decimal):
@@ -57,9 +55,7 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
 
 
 class FarNumber(tuple[Any, ...]):
-    """A number with more digits, or a larger exponent, than are stored as a number: its sign, digits,
-    exponent.
-    """
+    """A number with more digits, or a larger exponent, than are stored as a number: its sign, digits, exponent."""
 
     __slots__ = ()
 

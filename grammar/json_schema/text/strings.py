@@ -337,9 +337,7 @@ def _lifted_kept(expr: ir.Expr, spelling: str) -> ir.Expr:
 
 
 class _Lift:
-    """The expressions lifted into one spelling, by address. ``outside``: into every spelling, for
-    complements.
-    """
+    """The expressions lifted into one spelling, by address. ``outside``: into every spelling, for complements."""
 
     __slots__ = ("done", "outside", "spelling")
 

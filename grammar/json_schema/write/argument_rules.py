@@ -1,6 +1,4 @@
-"""Objects as arguments between markers: unquoted strings, other values as JSON, or nested if the style
-requires it.
-"""
+"""Objects as arguments between markers: unquoted strings, other values as JSON, or nested if the style requires it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""From the values of states to rules over expressions: find all states, drop the empty ones, write the
-others.
-"""
+"""From the values of states to rules over expressions: find all states, drop the empty ones, write the others."""
 
 from __future__ import annotations
 
@@ -858,8 +856,7 @@ class ObjectWriter:
         return ir.Scope(ir.Keyed(inside, result.spec))
 
     def room_of_each(self, form: ObjectForm, members: list[Member], fewest_keys: int, place: Where) -> int:
-        """Return the greatest count at which no class of keys is exhausted, given lower bounds of their
-        sizes.
+        """Return the greatest count at which no class of keys is exhausted, given lower bounds of their sizes.
 
         Raises: UnsupportedSchemaError if that excludes too much.
         """

@@ -384,8 +384,7 @@ def decimals_after(count: int | None, first: bool = False) -> ir.Expr:
 
 @lru_cache(64)
 def fraction(count: int | None, zeros: bool = True) -> ir.Expr:
-    """Return the possible continuation of a whole part: nothing, or a point and decimals as in
-    ``decimals_after``.
+    """Return the possible continuation of a whole part: nothing, or a point and decimals as in ``decimals_after``.
 
     ``zeros=False`` omits the fraction of a number without decimals, as in draft 4 for integers.
     """
@@ -590,9 +589,7 @@ class Digits:
         return tuple(kept), tuple(c if i in used else NO_MEMBER for i, c in enumerate(least))
 
     def _children(self, residual: Residual, level: int) -> list[Residual]:
-        """Return the remainder after each digit: one object for digits of a piece that no multiple
-        distinguishes.
-        """
+        """Return the remainder after each digit: one object for digits of a piece that no multiple distinguishes."""
         pieces, least = residual
         size = 10 ** (level - 1)
         alike = all(c == NO_MEMBER or not size % step for c, step in zip(least, self.steps, strict=True))
@@ -609,9 +606,7 @@ class Digits:
         return found
 
     def _decimals_left(self, residual: Residual, level: int) -> tuple[int | None] | None:
-        """Return the number of decimals that may follow, None for any, in a tuple; None if more than that
-        matters.
-        """
+        """Return the number of decimals that may follow, None for any, in a tuple; None if more than that matters."""
         pieces, least = residual
         if len(pieces) != 1 or pieces[0][:2] != (0, 2 * 10**level) or len(pieces[0][2]) != 1:
             return None
@@ -765,8 +760,7 @@ def _letters(letters: tuple[int, ...]) -> ir.Expr:
 
 
 class _Writer:
-    """Writes the states of an automaton as expressions, inner ones first; cycles and large shared ones become
-    rules.
+    """Writes the states of an automaton as expressions, inner ones first; cycles and large shared ones become rules.
 
     ``prefix``: that of the names of rules; None for an expression without rules.
     Raises: UnsupportedNumber without rules, if remainders or too many parts need them.

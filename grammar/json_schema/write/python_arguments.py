@@ -54,9 +54,7 @@ class PythonWriter(ObjectStyle):
         return self.lowering.finish(choice(list(map(objects.expression, forms))))
 
     def word(self, text: str) -> ir.Expr:
-        """Return one declared name. Raises: UnsupportedSchemaError for a name that is not a Python
-        identifier.
-        """
+        """Return one declared name. Raises: UnsupportedSchemaError for a name that is not a Python identifier."""
         if not text.isascii() or not text.isidentifier() or iskeyword(text):
             problem = f"{text!r:.60} cannot be the name of an argument in Python"
             raise UnsupportedSchemaError(self.lowering.place_of_name(text), "", problem)

@@ -1,5 +1,4 @@
-"""The position of a text inside a unique item, and whether its continuation can still differ from the other
-items.
+"""The position of a text inside a unique item, and whether its continuation can still differ from the other items.
 
 A value must not be one of finitely many: the items before it, or those that would lead into a dead end.
 Inside an array or object, the forbidden values that agree with the text so far are *candidates*. A
@@ -49,8 +48,7 @@ class Field:
 
 @dataclass(slots=True, eq=False)
 class ObjectShape:
-    """An object of named members: their names and fields, the required ones as bits, and the bounds on their
-    number.
+    """An object of named members: their names and fields, the required ones as bits, and the bounds on their number.
 
     ``ranks``: the order of members; those of one rank come in any order.
     """
@@ -255,9 +253,7 @@ class ArrayShape:
         return has_matching(few)
 
     def lives(self, count: int, used: UsedValues, candidates: Iterable[Hashable], value: Hashable) -> bool:
-        """Return whether an array can be completed without being a candidate, after one more item with this
-        value.
-        """
+        """Return whether an array can be completed without being a candidate, after one more item with this value."""
         more: tuple[Hashable, ...] = (value,)
         todo: list[tuple[int, list[Any], tuple[Hashable, ...]]] = [(count + 1, list(candidates), more)]
         while todo:

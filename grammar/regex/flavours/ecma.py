@@ -111,9 +111,7 @@ class EcmaFlavour(Flavour):
         return "", ""
 
     def group_help(self, start: int) -> str:
-        """Return advice on a group that Python supports and this flavour does not; empty if Python does not
-        either.
-        """
+        """Return advice on a group that Python supports and this flavour does not; empty if Python does not either."""
         if self.reader.text.startswith("?P", start + 1):
             return 'this is a group of Python: pass flavor="python"'
         flags = _PYTHON_FLAGS.match(self.reader.text, start + 1)

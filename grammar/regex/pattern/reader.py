@@ -547,9 +547,7 @@ class Reader:
         self.position = end
 
     def hexadecimal(self, start: int, first: int, digits: int) -> tuple[int, int]:
-        """Read exactly the given number of hexadecimal digits at ``first``; return -1 after reporting missing
-        ones.
-        """
+        """Read exactly the given number of hexadecimal digits at ``first``; return -1 after reporting missing ones."""
         value = self.text[first : first + digits]
         if len(value) == digits and HEX.issuperset(value):
             return int(value, 16), first + digits

@@ -39,9 +39,7 @@ FOLDER: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Arity:
-    """The allowed numbers of arguments: one of ``counts`` (sorted), or more than the last of them if
-    ``open``.
-    """
+    """The allowed numbers of arguments: one of ``counts`` (sorted), or more than the last of them if ``open``."""
 
     counts: tuple[int, ...]
     open: bool = False

@@ -71,9 +71,7 @@ def _allow(action: int, first: str | None, *_: str | None) -> int:
 
 
 def split_statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (offset, statement) as SQLite's shell splits them: at a `;` that ends a statement, including
-    triggers.
-    """
+    """Yield (offset, statement) as SQLite's shell splits them: at a `;` that ends a statement, including triggers."""
     start = scanned = 0
     at = text.find(";")
     while at >= 0 and scanned < MAX_SCANNED:

@@ -40,8 +40,7 @@ _PLACE = re.compile(r"from (?:line )?(\d+):(\d+)")
 
 
 def read_postgres(text: str) -> Schema:
-    """Return the tables that statements create. Statements about rows, indexes, rights and the like are
-    ignored.
+    """Return the tables that statements create. Statements about rows, indexes, rights and the like are ignored.
 
     Raises: SQLError with the position: the text is not SQL, a statement about tables is unsupported, a table
         does not exist; also without sqlglot, which the extra ``sql`` installs.

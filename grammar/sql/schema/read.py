@@ -78,9 +78,7 @@ def is_url(source: object) -> bool:
 
 
 def is_ddl(source: str) -> bool:
-    """Return whether a string is SQL rather than a file name: it begins with a statement, or has several
-    lines.
-    """
+    """Return whether a string is SQL rather than a file name: it begins with a statement, or has several lines."""
     return _STATEMENT.match(source) is not None or "\n" in source or source.rstrip().endswith(";")
 
 

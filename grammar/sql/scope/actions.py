@@ -81,9 +81,7 @@ def _beginnings(names: frozenset[str]) -> frozenset[str]:
 
 
 def tells_names_apart(names: Callable[[Any], frozenset[str] | None]) -> Callable[[Action], Action]:
-    """Mark an action for which all names outside of the query's ``names`` are equivalent; if that is None,
-    none are.
-    """
+    """Mark an action for which all names outside of the query's ``names`` are equivalent; if that is None, none are."""
     return tells_apart(names, _may_be_one_of)
 
 
@@ -381,8 +379,7 @@ def end_values(query: Query, text: bytes) -> Query | None:
 
 
 def _end_value(query: Query, text: bytes) -> Query | None:
-    """End a value. The first row names the columns: by their numbers, in SQLite also by a string in double
-    quotes.
+    """End a value. The first row names the columns: by their numbers, in SQLite also by a string in double quotes.
 
     PostgreSQL's rules record no ``column``, so only numbers are used.
     """
@@ -652,9 +649,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
 
 
 def _resolved(query: Query) -> list[Item]:
-    """Return the items with stars expanded; in PostgreSQL with the tables of their columns, without outer
-    ones.
-    """
+    """Return the items with stars expanded; in PostgreSQL with the tables of their columns, without outer ones."""
     groups = query.catalog.dialect.groups
     counts = query.counts()
 
@@ -711,9 +706,7 @@ def lacks_columns(query: Query) -> bool:
 
 
 def begin_table_call(columns: tuple[str, ...]) -> Action:
-    """Return the action for a function's name in FROM; ``columns`` of its rows, () if its alias names the
-    only one.
-    """
+    """Return the action for a function's name in FROM; ``columns`` of its rows, () if its alias names the only one."""
 
     def begin(query: Query, _text: bytes) -> Query:
         return query._replace(phase="lateral", calling=columns)
@@ -810,9 +803,7 @@ def take_group_label(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 @tells_apart(of_postgres, begins_ordinal)
 def end_group_item(query: Query, data: bytes) -> Query | None:
-    """End an expression of GROUP BY; a number is that of a selected item, which must not contain an
-    aggregate.
-    """
+    """End an expression of GROUP BY; a number is that of a selected item, which must not contain an aggregate."""
     n = ordinal(query, data)
     groups = query.catalog.dialect.groups
     ended = query._replace(log=())

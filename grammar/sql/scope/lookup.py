@@ -230,9 +230,7 @@ def seen_members(query: Query) -> dict[str, str]:
 
 
 def may_be_new(query: Query) -> bool:
-    """Return whether the column after the qualifier and a dot may be one that only the following FROM
-    defines.
-    """
+    """Return whether the column after the qualifier and a dot may be one that only the following FROM defines."""
     assert query.qualifier is not None
     for _, scope in visible(query):
         if scope.phase == "list":
@@ -271,8 +269,7 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
 
 
 def leave_needs(query: Query) -> Query | None:
-    """Return the state after the end of FROM: unmet needs are passed to enclosing queries; None if they
-    cannot be met.
+    """Return the state after the end of FROM: unmet needs are passed to enclosing queries; None if they cannot be met.
 
     A name must not be supplied twice. Columns within an aggregate must be supplied here.
     """
@@ -313,9 +310,7 @@ def leave_needs(query: Query) -> Query | None:
 
 @of_last
 def said_tables(query: Query) -> frozenset[str]:
-    """Return the names before a dot with individual meanings: of an existing table, or one to be read, or
-    needed.
-    """
+    """Return the names before a dot with individual meanings: of an existing table, or one to be read, or needed."""
     found: set[str] = set(query.catalog.schemas)
     scope: Query | None = query
     while scope is not None:
@@ -634,9 +629,7 @@ def may_call(query: Query) -> bool:
 
 
 def star_fits(query: Query) -> bool:
-    """Return whether a star may be selected here: it is the only one, and leaves no excess column, if that
-    matters.
-    """
+    """Return whether a star may be selected here: it is the only one, and leaves no excess column, if that matters."""
     if query.reading.owes and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
         return False
     return query.expect is None or (not query.has_star() and len(query.items) < query.expect)
@@ -809,8 +802,7 @@ def _without_case(text: str) -> str:
 
 
 def ordinal(query: Query, data: bytes) -> int | None:
-    """Return the column number that GROUP BY or ORDER BY reads, -1 for an invalid one, None if it is not a
-    number.
+    """Return the column number that GROUP BY or ORDER BY reads, -1 for an invalid one, None if it is not a number.
 
     PostgreSQL reads no signs, and refuses other constants.
     """

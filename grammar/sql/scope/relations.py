@@ -1,6 +1,4 @@
-"""The relations that a query reads: tables of the schema, CTEs and queries in FROM, each with its column
-names.
-"""
+"""The relations that a query reads: tables of the schema, CTEs and queries in FROM, each with its column names."""
 
 from __future__ import annotations
 

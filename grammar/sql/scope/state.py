@@ -526,9 +526,7 @@ FIRST_TABLE: Final = len(" FROM t")  # what the grammar asks for by itself
 
 
 class OwedTable(NamedTuple):
-    """A missing table of FROM. ``alias``: another name that it must have, or none. ``link``: how it is
-    joined.
-    """
+    """A missing table of FROM. ``alias``: another name that it must have, or none. ``link``: how it is joined."""
 
     name: str
     alias: str

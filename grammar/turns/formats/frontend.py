@@ -608,9 +608,7 @@ Spelling: TypeAlias = tuple[str, str, str]
 
 
 class KeptCalls(NamedTuple):
-    """The lowered calls of one tool: the part that the trigger covers, the rest, and the position of its
-    rules.
-    """
+    """The lowered calls of one tool: the part that the trigger covers, the rest, and the position of its rules."""
 
     calls: list[tuple[str, Expr]]
     place: Place
@@ -643,8 +641,7 @@ class Calls:
     def after(
         self, triggers: tuple[str, ...], markers: Markers, merger: Merger
     ) -> Iterator[list[tuple[str, Expr]]]:
-        """Yield, for each tool, the part of its calls that a trigger covers, and the rest, the same object
-        each time.
+        """Yield, for each tool, the part of its calls that a trigger covers, and the rest, the same object each time.
 
         ``triggers``: in ascending order, none a prefix of another. Raises: ValueError if a call does not
         begin with one.

@@ -93,9 +93,7 @@ class Merger:
         return found
 
     def add_again(self, place: Place) -> bool:
-        """Add a part at its position in another whole, if nothing here conflicts; return whether this
-        succeeded.
-        """
+        """Add a part at its position in another whole, if nothing here conflicts; return whether this succeeded."""
         if not place.is_alone or place.prefix in self._names:
             return False
         self._names.add(place.prefix)
@@ -248,9 +246,7 @@ def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> d
 
 
 def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
-    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts, and record new
-    ones.
-    """
+    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts, and record new ones."""
     # a dict, so that the order is that of the rules
     found = {
         name: rule
@@ -357,9 +353,7 @@ class Markers:
         self._pattern = _pattern(self.names)
 
     def pieces(self, text: str) -> list[tuple[str, bool]]:
-        """Return the text in pieces, each with whether it is a special token. The leftmost, longest name
-        wins.
-        """
+        """Return the text in pieces, each with whether it is a special token. The leftmost, longest name wins."""
         spend(1 + len(text) // 16)
         if self._pattern is None or not text:
             return [(text, False)] if text else []
@@ -454,8 +448,7 @@ def text_until(
 def counted_until(
     ends: Items[str], excludes: Items[str], max_chars: int | None, max_tokens: int, *, first: Items[str] = ()
 ) -> Expr:
-    """Return text of at most ``max_tokens`` tokens up to one of the ends, including that end; only text
-    without ends.
+    """Return text of at most ``max_tokens`` tokens up to one of the ends, including that end; only text without ends.
 
     The same strings as those of ``text_until``, but the text before an end is a separate expression.
     ``first``: ends in another notation, which must not occur in the text either. Cost: quadratic in the

@@ -214,9 +214,7 @@ class BatchGrammarMatcher:
         indices: Sequence[int] | None = None,
         debug_print: bool = False,
     ) -> None:
-        """Write the mask of matcher i into row ``indices[i]``, by default i. Raises: as the method of one
-        matcher.
-        """
+        """Write the mask of matcher i into row ``indices[i]``, by default i. Raises: as the method of one matcher."""
         for matcher in matchers:
             matcher._check_not_ended()
             matcher._show(debug_print)

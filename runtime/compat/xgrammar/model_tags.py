@@ -1,6 +1,4 @@
-"""The structural tag of a turn with tools in the style of a model, built from the data of
-``stackmask.tools``.
-"""
+"""The structural tag of a turn with tools in the style of a model, built from the data of ``stackmask.tools``."""
 
 from __future__ import annotations
 

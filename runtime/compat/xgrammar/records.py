@@ -17,9 +17,7 @@ VERSION: Final = "stackmask-1"
 
 
 def get_serialization_version() -> str:
-    """Return the version of the output of ``serialize_json``. It is not XGrammar's: the formats are
-    incompatible.
-    """
+    """Return the version of the output of ``serialize_json``. It is not XGrammar's: the formats are incompatible."""
     return VERSION
 
 

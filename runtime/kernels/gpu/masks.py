@@ -25,8 +25,7 @@ _ENTRY = tl.constexpr(ENTRY)
 
 @triton.jit
 def wait_for_earlier(EARLY: tl.constexpr):
-    """Wait until all work before this launch is finished and visible. A kernel calls it before it accesses
-    memory.
+    """Wait until all work before this launch is finished and visible. A kernel calls it before it accesses memory.
 
     ``EARLY``: the launch was prepared while that work ended, as ``early`` requests; others begin after it
     anyway.

@@ -1,5 +1,4 @@
-"""The output layer for masked tokens only: products of hidden states with the rows of the matrix that may be
-chosen.
+"""The output layer for masked tokens only: products of hidden states with the rows of the matrix that may be chosen.
 
 Positions are rows of the matrix in memory, tokens the columns of the logits: with a reordered vocabulary they differ. A
 first launch finds which positions some sequence of the batch may choose, a second one (a single program) makes the list

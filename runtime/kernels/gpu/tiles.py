@@ -1,5 +1,4 @@
-"""The sampling kernels' view of a row of logits: tiles of 1,024 tokens as fp32, their weights, and
-temperatures.
+"""The sampling kernels' view of a row of logits: tiles of 1,024 tokens as fp32, their weights, and temperatures.
 
 ``source`` is (logits, their stride, masks, their stride, entries, columns, width), as the kernels have them.
 """

@@ -640,6 +640,16 @@ def test_vllm_drafts_after_preemption_and_faults(servers: None, caplog: pytest.L
     assert runner.step(a=":")["a"] == "" and "request a" in caplog.text
 
 
+def test_vllm_drafts_keep_few_grammars(servers: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loaded("vllm_drafts"), "MAX_TEXT", 2_500)
+    runner = runner_of()
+    for number in range(5):
+        runner.add(f"{number}", "", key=(Options.REGEX, f"a{number}{'b' * 998}"))
+        runner.step(**{f"{number}": "a"})
+    assert len(runner.drafter._grammars) == 2
+    ready(runner)
+
+
 def test_vllm_drafts_nothing_with_thoughts_or_without_a_runner(servers: None) -> None:
     runner = runner_of(reasoning_parser="qwen3")
     runner.add("a", "go", key=PLACE)

@@ -142,6 +142,14 @@ def test_recursion_ends() -> None:
     assert max(map(len, texts)) <= 400 and len(set(texts)) > 3
 
 
+def test_a_string_that_is_long_enough_takes_no_more_options() -> None:
+    properties = {name: {"type": "string", "minLength": 60} for name in "abcdef"}
+    schema = {"type": "object", "properties": properties, "required": ["f"]}
+    texts = sm.Grammar.of(schema | {"additionalProperties": {"type": "string"}}).sample(40)
+    # the required property and two or three others; all six are more than 400
+    assert max(map(len, texts)) <= 300 and any("a" in json.loads(text) for text in texts)
+
+
 @pytest.mark.campaign
 def test_max_bytes_is_kept() -> None:
     grammar = sm.Grammar.from_ebnf('root ::= "a"{3,} | "bb"')
