@@ -130,22 +130,12 @@ def generate(
 
     named = {} if plan is None else plan.marker_texts(vocabulary)
     streamer = None if on_text is None else TokenStreamer(vocabulary, on_text, named)
-    options["stopping_criteria"] = criteria
+    options |= {"stopping_criteria": criteria, "max_new_tokens": max_new_tokens}
     with ExitStack() as stack:
         if progress:
             criteria.append(stack.enter_context(ProgressBar(start, max_new_tokens)))
         stack.enter_context(_seeded(seed, model.device))
-        rows, reports = _run(
-            model,
-            tokenizer,
-            inputs,
-            vocabulary,
-            compiled,
-            jump,
-            finish,
-            streamer,
-            {"max_new_tokens": max_new_tokens, **options},
-        )
+        rows, reports = _run(model, tokenizer, inputs, vocabulary, compiled, jump, finish, streamer, options)
     each = len(rows) // len(batch)
     watched = watched_tokens(wrap_up, max_new_tokens)
     return Results(
