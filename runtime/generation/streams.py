@@ -57,7 +57,7 @@ class _Closing(ABC):
         """End the generation after its current step, and wait for it."""
 
     async def aclose(self) -> None:
-        """Do the same as ``close`` while other tasks run."""
+        """End the generation like ``close``, without blocking the event loop."""
         await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:

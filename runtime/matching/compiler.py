@@ -768,7 +768,7 @@ Key = tuple[int, int]  # of a grammar in its store: the term of its start rule, 
 
 
 class Family(NamedTuple):
-    """The findings of the matchers of one grammar: its configurations, and forced text, if requested."""
+    """What the matchers of one grammar share: its configurations, and forced text, if requested."""
 
     space: ConfigSpace
     planner: JumpPlanner | None

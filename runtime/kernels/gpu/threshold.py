@@ -1,11 +1,11 @@
 """Find the lowest logit that top-k and top-p keep, exactly, with the threads of one program for a row.
 
-What is searched is a number between two keys, integers that order like fp32 numbers: from ``below`` on enough is kept, from
-``above`` on not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
-if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits lie between, they are listed and the rest of
-the search goes on in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh
-what is above eight bounds at a time, the first eight chosen by a sample. Parts whose highest logit is below the lowest bound of a
-pass are not read.
+The threshold is between two keys, integers that order like fp32 numbers: a threshold of ``below`` keeps enough, and one of
+``above`` not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
+if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits are between the keys, they are listed, and
+the search continues in registers. If there are more (a flat distribution, most of which is kept), passes over the logits count
+and weigh the logits above eight bounds at a time; the first eight bounds come from a sample. Parts whose highest logit is below
+the lowest bound of a pass are not read.
 """
 
 from __future__ import annotations
@@ -330,7 +330,7 @@ def find_threshold(
     PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Return the lowest logit that top-k, and then top-p of what that left, keep; -inf where neither cuts.
+    """Return the lowest logit that top-k and then top-p keep; -inf if they keep all.
 
     ``maxima`` are the highest logits of the parts, ``allowed`` and ``total`` the number and the mass of allowed logits.
     """
