@@ -176,9 +176,9 @@ class JumpPlanner:
     def draft(
         self, encoder: Encoder, config: int, history: TokenHistory, sources: Sources, count: int, batch: int
     ) -> Draft:
-        """Return at most ``count`` tokens that probably come next: see ``drafts``. ``batch``: rows that wait for them.
+        """Return at most ``count`` probable next tokens (see ``drafts``). ``batch``: the number of rows in the batch.
 
-        Cost: a comparison while the tokens come as the last draft has them; else tens of microseconds.
+        Cost: a comparison while the tokens match the last draft; otherwise tens of microseconds.
         """
         if encoder is not self._encoder:
             self._use(encoder)

@@ -149,7 +149,7 @@ class MaskedSampler:
         columns: int,
         given: dict[str, Any],
     ) -> SampledTokens:
-        """Draw with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
+        """Sample with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
 
         ``given`` are the parameters of a call; missing ones have their defaults.
         """
