@@ -528,7 +528,7 @@ def _jump_loops() -> list[str]:
         "jump_loops",
         [
             "model: task",
-            "model calls of tokens",
+            "model calls, of all tokens",
             'speed relative to `jump="off"`',
             '`jump="off"` relative to no grammar',
         ],
