@@ -79,22 +79,22 @@ class JumpDecoding:
     """
 
     grammars: list[CompiledGrammar | None]
-    """One for every row, or one for each prompt; None is free text."""
+    """One grammar for all rows, or one for each prompt; None means free text."""
 
     vocabulary: Vocabulary | None
-    """That of all its grammars; None if there is none but free text."""
+    """The vocabulary of the grammars; None if there are none."""
 
     jump: str
-    """"canonical", "draft" or "off", as it was given."""
+    """The mode: "canonical", "draft" or "off"."""
 
     finish: Finish
-    """"whole", "cut" or None, as it was given."""
+    """The argument ``finish``: "whole", "cut" or None."""
 
     streamer: Any
-    """What gets the tokens as they come; None if nothing does."""
+    """The receiver of new tokens, or None."""
 
     reports: list[JumpReport]
-    """What was saved in each row of the last call."""
+    """A report on each row of the last call."""
 
     written: list[list[int]]
     """The tokens of each row of the last call, without prompt and padding."""
