@@ -232,7 +232,7 @@ class Sources:
 
 
 def _anchor(written: bytes) -> bytes:
-    """Return the last word and what stands after it, if that is short."""
+    """Return the last word and the text after it, if that is short."""
     tail = written[-_TAIL:]
     kinds = tail.translate(_IS_WORD)
     end = len(kinds.rstrip())

@@ -197,7 +197,7 @@ class JumpPlanner:
         return sources.worth(Draft(tokens[:count], kinds[:count]), batch)
 
     def _drafted(self, pieces: list[Piece]) -> Draft:
-        """Encode the pieces of a draft, unit by unit: most of them were met before."""
+        """Encode the pieces of a draft, unit by unit, since most units are cached."""
         tokens: list[int] = []
         kinds: list[int] = []
         text = b""
@@ -236,7 +236,7 @@ class JumpPlanner:
                 kinds.append(ends[k][1])
 
     def _unit(self, text: bytes) -> tuple[int, ...]:
-        """Encode a text that stands after others; nothing if that cannot be done."""
+        """Encode a text that follows other text; empty if this is impossible."""
         # a tokenizer that puts a blank before every text is asked after a mark
         lead = b":" if self._adds_blank and text[:1] != b" " else b""
         made = None if _is_cut_short(text) else self._written(lead + text)

@@ -111,16 +111,16 @@ class MaskedSampler:
         steps: Any = 0,
         vocab_size: int | None = None,
     ) -> SampledTokens:
-        """Draw a token for each row; see the module for what is drawn.
+        """Sample a token for each row; the module docstring defines the distribution.
 
         Shapes: logits (rows, vocab) and bitmask (rows, ceil(vocab / 32)), as for
-            ``apply_token_bitmask_inplace``, neither is changed. Each parameter is a number, or one per row: a
-            sequence, or a tensor. Numbers in a GPU tensor are not checked: a temperature that is not above 0,
-            or NaN, takes the highest logit; top_k below 1 and top_p of 1 or more keep all; top_p and min_p
-            beyond their range, or NaN, still leave the highest (min_p of NaN, and top_p of NaN, keep all).
-            ``seeds`` and ``steps`` make the random numbers: give each request a seed, and count its tokens in
-            ``steps``.
-        Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch a row.
+            ``apply_token_bitmask_inplace``; neither is changed. Each parameter is a number, or a sequence or
+            tensor with one per row. Numbers in a GPU tensor are not checked: a temperature that is not above 0,
+            or NaN, selects the highest logit; top_k below 1 and top_p of 1 or more keep all; top_p and min_p
+            out of range, or NaN, still keep the highest (min_p of NaN, and top_p of NaN, keep all).
+            ``seeds`` and ``steps`` determine the random numbers: use a seed for each request, and its number of
+            tokens as ``steps``.
+        Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch per row.
         Raises: BitmaskError naming the argument and both values. A row without an allowed token raises on the
             CPU; on a GPU this is unknown before the launch, and its token is -1.
         """

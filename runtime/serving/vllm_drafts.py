@@ -79,7 +79,7 @@ class GrammarProposer:
         token_ids_cpu: Any,
         slot_mappings: Any = None,
     ) -> list[list[int]]:
-        """Return the drafts of a step, a list for each request; after an error a request has no more drafts.
+        """Return the drafts of a step, one list per request; after an error, a request gets no more drafts.
 
         Shapes: num_tokens_no_spec (requests,), token_ids_cpu (requests, max_model_len); rows are those of the runner's batch.
         """

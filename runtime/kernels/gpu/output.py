@@ -96,7 +96,7 @@ def _product_kernel(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Multiply all rows with the listed blocks or positions, and forbid what a row may not choose."""
+    """Multiply all rows with the listed blocks or positions, and forbid the tokens that a row does not allow."""
     total = tl.load(total_ptr)
     items = total
     if GATHER:

@@ -156,11 +156,11 @@ def _guess(
     PART: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Return two numbers between which the threshold probably lies, by a sample: ``CHUNK`` parts of the row.
+    """Return probable bounds of the threshold, from a sample of ``CHUNK`` parts of the row.
 
-    From the lower one on, the sample reaches the goal and two standard deviations more; from the upper one on, not even the goal less
-    two. Two searches of eight bounds a round find them side by side, ``is_low`` the first one's. They only choose bounds,
-    so that any answer is allowed.
+    Above the lower bound, the sample exceeds the goal by two standard deviations; above the upper one, it misses the goal by two.
+    Two parallel searches with eight bounds per round find them; ``is_low`` marks the first one. The result only selects bounds,
+    so that any result is correct.
     """
     groups = tl.arange(0, CHUNK * PART // GROUP)
     part = groups * GROUP // PART * parts // CHUNK
@@ -194,7 +194,7 @@ def _guess(
 
 @triton.jit
 def _bound(j: tl.constexpr, number, below, above, low, high):
-    """Return the key of bound ``j`` of a pass, the highest first; all lie between ``below`` and ``above``.
+    """Return the key of bound ``j`` of a pass, the highest first; all are between ``below`` and ``above``.
 
     The first pass has its bounds from ``high`` down to ``low``.
     """
@@ -275,7 +275,7 @@ def _narrow(
     PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Bring ``below`` and ``above`` together, with what is kept from each on, until what lies between can be listed."""
+    """Narrow the interval from ``below`` to ``above``, with the kept amounts, until the logits in it can be listed."""
     js = tl.arange(0, _BOUNDS)
     number = tl.zeros((), tl.int32)
     low = highest
