@@ -1,10 +1,10 @@
-"""Compare verdicts on random schemas and instances with the `jsonschema` package, and walk at random under masks.
+"""Compare verdicts on random schemas and instances with two validators, and walk at random under masks.
 
     python lab/benchmarks/json_schema_random.py --cases 100000 [--seed 1000] [--walks 2000] [--write]
 
 Schemas have at least three keywords that act on one another, of all kinds (``tests/support/random_schemas.py``).
-In any order the verdict on an instance must be that of `jsonschema`. A random
-walk takes any token that the mask allows; it must never find nothing allowed, and end in an instance that is valid.
+With keys in any order the verdict on an instance must be that of `jsonschema` and `jsonschema-rs`. A random walk
+takes any token that the mask allows; it must never find nothing allowed, and end in a valid instance.
 Exits with 1 at a disagreement.
 """
 
@@ -32,7 +32,7 @@ def main() -> int:
     use_checkout()
     here = Path(__file__).resolve().parent
     # a helper of the tests may have the name of a program here, which would come first
-    tests = here.parent / "tests"
+    tests = here.parents[1] / "tests"
     folders = [str(tests), str(tests / "grammar" / "json_schema")]
     sys.path = [*folders, *(path for path in sys.path if Path(path).resolve() != here)]
     from test_random_schemas import dead_ends, disagreements

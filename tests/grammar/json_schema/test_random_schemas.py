@@ -1,4 +1,4 @@
-"""Random schemas and instances: the engine's verdict is that of the `jsonschema` package."""
+"""Random schemas and instances: the engine's verdict is that of `jsonschema` and of `jsonschema-rs`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import random
 from typing import Any
 
 import jsonschema
+import jsonschema_rs
 import pytest
 from support.json_schema_engine import COMPILER
 from support.random_schemas import DOUBTFUL, SchemaMaker, walk
 
 import stackmask as sm
+
+
+def validators(schema: Any) -> list[Any]:
+    """Return the validators that judge instances of the schema; they share no code."""
+    return [jsonschema.Draft202012Validator(schema), jsonschema_rs.Draft202012Validator(schema)]
 
 
 def disagreements(
@@ -20,19 +26,24 @@ def disagreements(
     """Return the instances on which the verdicts differ, and how many schemas ended how."""
     maker = SchemaMaker(random.Random(seed))
     found: list[tuple[Any, Any, bool]] = []
-    counts = {"cases": 0, "unsupported": 0, "unsatisfiable": 0}
+    counts = {"cases": 0, "unsupported": 0, "unsatisfiable": 0, "limited": 0}
     for _ in range(schemas):
         schema = maker.schema(3)
-        validator = jsonschema.Draft202012Validator(schema)
+        judges = validators(schema)
         values = [maker.instance(3) for _ in range(instances)]
         try:
             grammar = sm.Grammar.from_json_schema(schema, draft="2020-12", property_order="any")
         except sm.UnsupportedSchemaError:
             counts["unsupported"] += 1
             continue
+        except sm.BudgetError:
+            counts["limited"] += 1
+            continue
         except sm.UnsatisfiableSchemaError:
             counts["unsatisfiable"] += 1
-            found.extend((schema, value, False) for value in values if validator.is_valid(value))
+            found.extend(
+                (schema, value, False) for value in values if any(judge.is_valid(value) for judge in judges)
+            )
             continue
         compiled = COMPILER.compile(grammar)
         for value in values:
@@ -40,7 +51,7 @@ def disagreements(
             text = json.dumps(value, ensure_ascii=False).encode()
             accepted = matcher.accept_string(text) and matcher.is_accepting()
             counts["cases"] += 1
-            if accepted != validator.is_valid(value):
+            if any(accepted != judge.is_valid(value) for judge in judges):
                 found.append((schema, value, accepted))
     return found, counts
 
@@ -62,11 +73,11 @@ def dead_ends(seed: int, schemas: int, walks: int) -> tuple[list[Any], int]:
     ended = 0
     for _ in range(schemas):
         schema = maker.schema(3)
-        validator = jsonschema.Draft202012Validator(schema)
+        judges = validators(schema)
         order = rng.choice(("any", "schema"))
         try:
             grammar = sm.Grammar.from_json_schema(schema, draft="2020-12", property_order=order)
-        except sm.SchemaError:
+        except (sm.SchemaError, sm.BudgetError):
             continue
         compiled = COMPILER.compile(grammar)
         for _ in range(walks):
@@ -77,7 +88,7 @@ def dead_ends(seed: int, schemas: int, walks: int) -> tuple[list[Any], int]:
                 break
             if text is not None and not DOUBTFUL.search(text):
                 ended += 1
-                if not validator.is_valid(json.loads(text)):
+                if not all(judge.is_valid(json.loads(text)) for judge in judges):
                     wrong.append((schema, order, text.decode()))
                     break
     return wrong, ended
