@@ -19,6 +19,7 @@ HELP: Final = {
     "compile_seconds": "Seconds spent on compiling grammars, and on their first masks",
     "mask_seconds": "Seconds of steps spent on masks",
     "slow_masks": "Masks that took more than a millisecond: first visits of a state",
+    "draft_errors": "Requests whose drafts were ended by an error; their outputs do not depend on it",
     "refusals": "Requests that were refused or ended, by the limit that they met (none: for another reason)",
 }
 
@@ -55,6 +56,9 @@ class Metrics:
         with self._lock:
             taken, self._sums = self._sums, {}
         return taken
+
+
+DRAFTS: Final = Metrics()  # of what drafts in a process that has no backend at hand
 
 
 def refusal(error: object) -> str:

@@ -27,7 +27,7 @@ from stackmask.pda.limits import Limits
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.matching.step import StepMask, step
 from stackmask.runtime.serving.guarded import GuardedMatcher, Thoughts, fill_batch, forbid
-from stackmask.runtime.serving.metrics import Metrics, publish, refusal
+from stackmask.runtime.serving.metrics import DRAFTS, Metrics, publish, refusal
 from stackmask.runtime.serving.requests import Options, check, grammar_of
 from stackmask.runtime.serving.vllm_plugin import COUNTS, NAME, OPTIONS
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -185,7 +185,7 @@ class StackmaskBackend(StructuredOutputBackend):
             self.ended.clear()
         for sent in outputs.values():
             if sent.scheduler_stats is not None:
-                setattr(sent.scheduler_stats, COUNTS, self.metrics.take())
+                setattr(sent.scheduler_stats, COUNTS, self.metrics.take() | DRAFTS.take())
 
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
         """Complete the text of a request within its token limit.

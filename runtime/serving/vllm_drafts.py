@@ -12,7 +12,6 @@ Nothing is drafted within reasoning, or for requests without a grammar.
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,9 +21,9 @@ from vllm.tokenizers import cached_tokenizer_from_config
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from stackmask.pda.limits import Limits
-from stackmask.runtime.jump_forward.drafts import EMPTY, SEARCHED, Draft, Sources
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.serving.follower import Follower, end_drafts
+from stackmask.runtime.serving.metrics import DRAFTS
 from stackmask.runtime.serving.requests import grammar_of
 from stackmask.runtime.serving.vllm_backend import KIND, options_of_request, options_of_server
 from stackmask.runtime.serving.vllm_plugin import MARK
@@ -33,18 +32,15 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 MAX_GRAMMARS: Final = 256  # that are kept for further requests,
 MAX_TEXT: Final = 1 << 24  # characters of all of them
 MAX_WAITING: Final = 64  # grammars that wait to be compiled; requests with more of them are not drafted for
-logger = logging.getLogger("stackmask.serving")
 
 
 @dataclass(slots=True)
 class _Followed:
-    """A request: its grammar, and once that is ready the matcher that follows its output."""
+    """A request: its grammar, and once that is ready what drafts its tokens."""
 
     compiled: Future[CompiledGrammar] | None
     start: int  # tokens of its prompt
-    matcher: Matcher | None = None
-    sources: Sources | None = None
-    proposed: Draft = EMPTY
+    follower: Follower | None = None
 
 
 class GrammarProposer:
@@ -95,9 +91,9 @@ class GrammarProposer:
                 followed = self._requests.get(ids[row]) or self._begin(ids[row])
                 if followed.compiled is not None:
                     try:
-                        draft = self._draft(followed, token_ids_cpu[row], count, len(sampled), batch)
+                        draft = self._draft(followed, token_ids_cpu[row], count, batch)
                     except Exception as error:  # noqa: BLE001 - the output does not depend on it
-                        logger.warning("no more drafts for request %s: %s", ids[row], error)
+                        end_drafts(ids[row], error, DRAFTS)
                         followed.compiled = None
             drafts.append(list(draft))
         if len(self._requests) > 2 * max(batch, len(self.runner.requests)):
@@ -116,7 +112,7 @@ class GrammarProposer:
         try:
             followed.compiled = self._compiled(params)
         except Exception as error:  # noqa: BLE001 - the backend says what is wrong with a grammar
-            logger.warning("no drafts for request %s: %s", request_id, error)
+            end_drafts(request_id, error, DRAFTS)
         return followed
 
     def _compiled(self, params: Any) -> Future[CompiledGrammar] | None:
@@ -137,31 +133,18 @@ class GrammarProposer:
             self._grammars[key] = found
         return found
 
-    def _draft(self, one: _Followed, tokens: Any, count: int, new: int, batch: int) -> Sequence[int]:
-        """Advance the matcher by the verified tokens, and return the next draft."""
+    def _draft(self, one: _Followed, tokens: Any, count: int, batch: int) -> Sequence[int]:
+        """Return the next draft of a request."""
         assert one.compiled is not None
         if not one.compiled.done():
             return ()
-        if one.matcher is None or one.sources is None:
-            one.matcher = one.compiled.result().matcher()
-            texts = self.vocabulary.token_bytes
-            prompt = tokens[: one.start].tolist()
-            one.sources = Sources(
-                b"".join(texts[i] or b"" for i in prompt[-SEARCHED:] if 0 <= i < len(texts))
-            )
-        if one.proposed.tokens:
-            one.sources.judge(one.proposed, new - 1)
-            one.proposed = EMPTY
-        written = count - one.start
-        if one.matcher.accept_calls > written:  # the request was restarted
-            one.matcher.reset()
-        for token in tokens[one.start + one.matcher.accept_calls : count].tolist():
-            if not one.matcher.accept_token(token):
-                one.compiled = None  # its end, or text that is not of the grammar
-                return ()
+        if one.follower is None:
+            one.follower = Follower(one.compiled.result(), tokens[: one.start].tolist())
         most = min(self.most, self.max_model_len - count - 1)
-        one.proposed = one.matcher.draft(one.sources, most, batch=batch)
-        return one.proposed.tokens
+        draft = one.follower.draft(tokens, one.start, count, most, batch)
+        if draft is None:
+            one.compiled = None
+        return draft or ()
 
 
 def _pass_on_runners() -> None:

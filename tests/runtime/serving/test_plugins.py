@@ -579,6 +579,11 @@ def ready(runner: Any) -> None:
         one.exception()
 
 
+def counted(name: str) -> float:
+    """Return what drafts have counted in this process."""
+    return float(loaded("metrics").DRAFTS._sums.get(name, 0))
+
+
 PLACE = (Options.REGEX, "(place|plain): [A-Z][a-z]+; the end of it all")
 
 
@@ -592,7 +597,7 @@ def test_vllm_drafts_follow_each_request(servers: None) -> None:
     assert runner.step(a="l", free="x", b="l") == {"a": "ace: Rom", "free": "", "b": "ain: Osl"}
     # accepted, refused, and a part of a prompt that is not read to its end
     assert runner.step(a="ace: Romania", b="a") == {"a": "", "free": "", "b": "in: Oslo"}
-    assert runner.drafter._requests["a"].matcher.accept_calls == len("place: Romania")
+    assert runner.drafter._requests["a"].follower.matcher.accept_calls == len("place: Romania")
     assert runner.step(a=";")["a"] == " the end"
     del runner.rows["a"], runner.requests["a"]
     assert runner.step(b="i")["b"] == "n: Oslo"
@@ -633,11 +638,21 @@ def test_vllm_drafts_after_preemption_and_faults(servers: None, caplog: pytest.L
     runner.step(a="lace: R", wrong="x", strange="l")
     runner.rows["a"] = list(b"goplac")  # what a request wrote may be dropped and written anew
     assert runner.step(a="e") == {"a": ": ", "wrong": "", "strange": ""}
-    assert "request wrong" in caplog.text
+    assert "request wrong" in caplog.text and counted("draft_errors") == 1
     runner.rows["strange"] += b"?"  # not of the grammar: some other backend allowed it
     assert runner.step(strange="?")["strange"] == "" == runner.step(strange="?")["strange"]
-    runner.drafter._requests["a"].matcher = Mock(accept_calls=0, accept_token=Mock(side_effect=MemoryError))
-    assert runner.step(a=":")["a"] == "" and "request a" in caplog.text
+    broken = Mock(accept_calls=0, accept_token=Mock(side_effect=MemoryError))
+    runner.drafter._requests["a"].follower.matcher = broken
+    for _ in range(2):
+        assert runner.step(a=":")["a"] == "" and caplog.text.count("request a") == 1
+    # what is not of the grammar is no error; errors reach the metrics with the counts of the backend
+    assert counted("draft_errors") == 2
+    stats = SimpleNamespace()
+    loaded("vllm_backend").StackmaskBackend.report(
+        SimpleNamespace(ended={}, metrics=loaded("metrics").Metrics()),
+        {0: SimpleNamespace(outputs=(), scheduler_stats=stats)},
+    )
+    assert vars(stats) == {"stackmask": {"draft_errors": 2}} and counted("draft_errors") == 0
 
 
 def test_vllm_drafts_keep_few_grammars(servers: None, monkeypatch: pytest.MonkeyPatch) -> None:
