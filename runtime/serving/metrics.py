@@ -58,7 +58,7 @@ class Metrics:
         return taken
 
 
-DRAFTS: Final = Metrics()  # of what drafts in a process that has no backend at hand
+DRAFTS: Final = Metrics()  # of drafts; vLLM shows it where they are made in the process of its scheduler
 
 
 def refusal(error: object) -> str:

@@ -18,6 +18,7 @@ from sglang.srt.constrained.base_grammar_backend import (
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.serving.follower import Follower, end_drafts
 from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
 from stackmask.runtime.serving.metrics import Metrics, publish, refusal
 from stackmask.runtime.serving.requests import Options, grammar_of, parsed_json
@@ -58,6 +59,8 @@ class StackmaskGrammar(BaseGrammarObject):
         stops = compiled.vocabulary.stop_ids
         self.guarded = GuardedMatcher(compiled.matcher(), stops, metrics=counts.metrics)
         self.is_looking_ahead = False  # SGLang tries drafts, and catches no error of theirs
+        self.follower: Follower | None = None  # what drafts
+        self.is_drafted = True
 
     def accept_token(self, token: int) -> None:
         """Advance. Raises: ValueError with what was expected if the token is not allowed, as SGLang requires."""
@@ -74,6 +77,22 @@ class StackmaskGrammar(BaseGrammarObject):
     def is_terminated(self) -> bool:
         """Return whether the output has ended."""
         return self.guarded.is_terminated()
+
+    def draft(self, request: Any, most: int) -> Sequence[int]:
+        """Return up to ``most`` tokens that probably come next in a request of SGLang; none anymore after an error."""
+        draft: Sequence[int] | None = None
+        if self.is_drafted and not self.is_terminated():
+            try:
+                if self.follower is None:
+                    self.follower = Follower(self.compiled, request.origin_input_ids_unpadded)
+                tokens = request.output_ids  # with the reasoning
+                start = len(tokens) - self.guarded.matcher.accept_calls
+                draft = self.follower.draft(tokens, start, len(tokens), most)
+                self.is_drafted = draft is not None
+            except Exception as error:  # noqa: BLE001 - the output does not depend on it
+                end_drafts(request.rid, error, self.counts.metrics)
+                self.is_drafted = False
+        return draft or ()
 
     @staticmethod
     def allocate_vocab_mask(vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:

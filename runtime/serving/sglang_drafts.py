@@ -1,7 +1,11 @@
-"""Draft trees in SGLang: the masks of a tree in one native call.
+"""Draft trees in SGLang: the masks of a tree in one native call, and trees with drafts by the grammar.
 
 SGLang walks a tree in Python, with one to three calls for each draft, and its backend interface has no other
 method for trees. Its registry of hooks lets a plugin wrap functions of the server.
+
+Its algorithm NGRAM looks drafts up on the host, in the texts of all requests, once the tokens of the last step are
+known to their grammars. There, the drafts of requests with a grammar are replaced. All its trees have the same size,
+and all their tokens are read: an unlikely draft costs nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +22,39 @@ from stackmask.runtime.matching.draft_trees import parents_first
 from stackmask.runtime.serving.sglang_backend import StackmaskGrammar, governing
 
 WALK: Final = "sglang.srt.speculative.spec_utils.traverse_tree"
+LOOK_UP: Final = "sglang.srt.speculative.ngram_worker.NGRAMWorker._prepare_draft_tokens"
 
 
 @cache  # once in a process
-def fill_trees_natively() -> None:
-    """Wrap SGLang's walk through trees; it is unchanged for grammars of other backends."""
+def wrap_trees(algorithm: str) -> None:
+    """Wrap SGLang's walk through trees, and what makes those of NGRAM; both are unchanged for grammars of other backends."""
     HookRegistry.register(WALK, fill_tree, HookType.AROUND)
+    if algorithm == "NGRAM":
+        HookRegistry.register(LOOK_UP, draft_trees, HookType.AROUND)
     HookRegistry.apply_hooks()
+
+
+def draft_trees(look_up: Callable[..., Any], worker: Any, batch: Any) -> tuple[Any, Any]:
+    """Return the trees of a step, in which the draft of a request by its grammar, if there is one, is a chain.
+
+    Returns: tokens (requests * nodes,), and (requests * nodes * nodes,): whether a node is an ancestor of another, or
+    itself. Nodes after a draft are connected to nothing, and so never accepted: there is one way to each text, as the
+    samplers of drafts require.
+    """
+    tokens, ancestors = look_up(worker, batch)
+    nodes = worker.draft_token_num
+    for request, places, tree in zip(
+        batch.reqs, tokens.reshape(-1, nodes), ancestors.reshape(-1, nodes, nodes), strict=True
+    ):
+        ours = governing(request.grammar)
+        draft = ours.draft(request, nodes - 1) if ours is not None else ()
+        if draft:
+            end = len(draft) + 1
+            places[1:end] = draft
+            places[end:] = 0
+            tree[:] = np.eye(nodes)
+            tree[:end, :end] = np.tri(end)
+    return tokens, ancestors
 
 
 def fill_tree(

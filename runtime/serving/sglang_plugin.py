@@ -40,10 +40,11 @@ def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_id
     from stackmask.runtime.serving.sglang_backend import StackmaskBackend
 
     serving = get_serving()
-    if getattr(server_args, "speculative_algorithm", None):
-        from stackmask.runtime.serving.sglang_drafts import fill_trees_natively
+    algorithm = getattr(server_args, "speculative_algorithm", None)
+    if algorithm:
+        from stackmask.runtime.serving.sglang_drafts import wrap_trees
 
-        fill_trees_natively()
+        wrap_trees(algorithm.upper())
     compact = bool(serving.constrained_json_disable_any_whitespace)
     shown = bool(getattr(server_args, "enable_metrics", False))
     backend = StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact, shows_counts=shown)

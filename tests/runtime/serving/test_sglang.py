@@ -6,9 +6,13 @@ import importlib
 import random
 import sys
 import warnings
+import zlib
+from array import array
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
+from functools import partial
+from types import ModuleType, SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -49,7 +53,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         stop_ids=[END],
         special_ids=[THINK_END, CALL],
         size=SIZE,
-    )
+    ).with_encoder(lambda text: list(text.encode()))
     monkeypatch.setattr(sm.Vocabulary, "from_huggingface", lambda *_, **__: vocabulary)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -143,8 +147,8 @@ def test_the_servers_masks_come_from_the_hook(
     calls = []
     monkeypatch.setattr(server.spec, "traverse_tree", lambda *given, **_: calls.append(given))
     server.drafts.HookRegistry.reset()
-    server.drafts.fill_trees_natively()
-    server.drafts.fill_trees_natively()
+    server.drafts.wrap_trees("EAGLE")
+    server.drafts.wrap_trees("EAGLE")
     backend = make_backend(server, monkeypatch)
     ours, other = compiled(backend, GRAMMARS[0]), SimpleNamespace()
     tree = [values.expand(3, -1) for values in map(torch.tensor, ([1, 2, -1], [-1, -1, -1], [0, *b"ab"]))]
@@ -153,6 +157,10 @@ def test_the_servers_masks_come_from_the_hook(
     assert [bool((row == -1).all()) for row in mask] == [False, False, False, *[True] * 6]
     assert [given[3] for given in calls] == [other]
     server.drafts.HookRegistry.reset()
+    wrapped: list[str] = []
+    monkeypatch.setattr(server.drafts, "wrap_trees", wrapped.append)
+    server.plugin.make_backend(SimpleNamespace(speculative_algorithm="ngram"), Tokenizer(), SIZE, {END})
+    assert wrapped == ["NGRAM"]
 
 
 def test_trees_in_which_thoughts_end(server: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,3 +305,302 @@ def test_counts_are_among_the_metrics_of_the_server(
     assert shown("refusals", limit="max_work") == 1
     with pytest.raises(ValueError, match="max_work"):
         grammar.accept_token(END)
+
+
+NODES = 9
+PLACE = ("regex", "(place|plain): [A-Z][a-z]+; the end of it all")
+OBJECT = '{"type": "object", "properties": {"%s": {"enum": ["one", "other"]}}, "required": ["%s"]}'
+PROMPTS = (  # what is asked, under which grammar, and what the model would like to answer
+    ("go to Rome, place", PLACE, "place: Rome; the end of it all"),
+    ("plain, to Oslo", PLACE, "plain: Bergen; the end of it all"),
+    ("the name", ("json", OBJECT.replace("%s", "name")), '{"name": "other"}'),
+    ("anything", None, "anything at all, and more of it"),
+    ("the code", ("regex", "[a-z]{1,8}-[0-9]{4}"), "code-1234"),
+)
+
+
+def logits_after(text: Sequence[int], liked: Sequence[int], seed: int) -> Any:
+    """Stands for a model: what it likes comes next if all before it is there, else anything."""
+    chance = torch.Generator().manual_seed(zlib.crc32(repr((seed, *text)).encode()))
+    logits = torch.randn(SIZE, generator=chance)
+    if len(text) < len(liked) and list(liked[: len(text)]) == list(text):
+        logits[liked[len(text)]] += random.Random(seed + len(text)).choice((3, 9, 9))
+    return logits
+
+
+class Corpus:
+    """Stands for SGLang's store of n-grams: a tree of guesses, which is one node with others beside and after it."""
+
+    def __init__(self, **_: Any) -> None:
+        self.erase_match_state = self.batch_put = lambda _: None
+        self.synchronize = lambda: None
+
+    def batch_get(self, ids: list[str], texts: list[list[int]], _: list[int]) -> tuple[Any, Any]:
+        numpy = importlib.import_module("numpy")
+        tree = numpy.eye(NODES, dtype=numpy.int64)
+        tree[:, 0] = 1
+        tree[4:, 3] = 1
+        tokens = [[text[-1], *range(97, 97 + NODES - 1)] for text in texts]
+        return numpy.array(tokens).ravel(), numpy.tile(tree, (len(ids), 1, 1)).ravel()
+
+
+def verify_greedily(predicts: Any, accept_index: Any, accept_token_num: Any, **given: Any) -> tuple[Any, ...]:
+    """Stands for SGLang's kernel, which is compiled for each kind of device: follow a tree as far as it has what is chosen."""
+    chosen = given["target_predict"].flatten().tolist()
+    for row, tokens in enumerate(given["candidates"].tolist()):
+        index, child, sibling = (
+            given[f"retrieve_{name}"][row].tolist() for name in ("index", "next_token", "next_sibling")
+        )
+        path, node = [], 0
+        while node != -1:
+            predicts[index[node]] = chosen[index[node]]
+            path.append(index[node])
+            best, node = chosen[index[node]], child[node]
+            while node != -1 and tokens[node] != best:
+                node = sibling[node]
+        accept_index[row, : len(path)] = torch.tensor(path, dtype=torch.int32)
+        accept_token_num[row] = len(path) - 1
+    return predicts, accept_index, accept_token_num
+
+
+def link(
+    links: Any, mask: Any, lens: Any, positions: Any, index: Any, child: Any, sibling: Any, *_: Any
+) -> None:
+    """Stands for SGLang's kernel: the links of trees, by what SGLang does on the host, and the places of their tokens."""
+    rows = len(lens)
+    trees = mask.view(rows, NODES, NODES)
+    child[:], sibling[:] = links(trees.numpy(), rows, NODES)
+    index[:] = torch.arange(rows * NODES).view(rows, NODES)
+    positions[:] = (trees.sum(2) - 1 + lens[:, None]).ravel()
+
+
+class Target:
+    """Stands for the model and its runner. ``steps``: how often it was called."""
+
+    def __init__(self, liked: dict[str, list[int]], seed: int) -> None:
+        self.model_runner = SimpleNamespace(max_running_requests=8, watermark_state=None)
+        self.liked, self.seed, self.steps = liked, seed, 0
+
+    def get_memory_pool(self) -> tuple[None, Any]:
+        return None, SimpleNamespace()
+
+    def forward_batch_generation(self, batch: Any, **_: Any) -> SimpleNamespace:
+        self.steps += 1
+        spec, rows = batch.spec_info, []
+        trees = spec.custom_mask.view(len(batch.reqs), NODES, NODES).tolist()
+        for k, request in enumerate(batch.reqs):
+            tokens = spec.draft_token[k * NODES : (k + 1) * NODES].tolist()
+            for node in range(NODES):
+                path = [token for token, above in zip(tokens, trees[k][node], strict=True) if above]
+                text = [*request.output_ids[:-1], *path]
+                rows.append(logits_after(text, self.liked[request.rid], self.seed))
+        logits = SimpleNamespace(next_token_logits=torch.stack(rows))
+        return SimpleNamespace(logits_output=logits, can_run_cuda_graph=False)
+
+
+@pytest.fixture
+def ngram(server: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """SGLang's worker of the algorithm NGRAM, with stand-ins of its kernels, under our hook."""
+    pytest.importorskip("sgl_kernel")
+    if "sgl_kernel.speculative" not in sys.modules:
+        kernels = ModuleType("sgl_kernel.speculative")
+        vars(kernels)["reconstruct_indices_from_tree_mask"] = None
+        monkeypatch.setitem(sys.modules, "sgl_kernel.speculative", kernels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        worker = importlib.import_module("sglang.srt.speculative.ngram_worker")
+    spec = SimpleNamespace(speculative_num_draft_tokens=NODES, speculative_ngram_max_trie_depth=18)
+    for name in (
+        "eagle_topk", "num_steps", "ngram_min_bfs_breadth", "ngram_max_bfs_breadth", "ngram_match_type", "ngram_capacity",
+        "ngram_external_sam_budget", "ngram_external_corpus_max_tokens", "ngram_external_corpus_path", "use_rejection_sampling",
+    ):  # fmt: skip
+        setattr(spec, f"speculative_{name}", None)
+    for name, value in {
+        "_is_cpu": True,
+        "NgramCorpus": Corpus,
+        "get_spec": lambda: spec,
+        "get_schedule": lambda: SimpleNamespace(disable_overlap_schedule=True, page_size=1),
+        "get_device": lambda: SimpleNamespace(device="cpu"),
+        "reconstruct_indices_from_tree_mask_func": partial(link, worker._derive_tree_links),
+    }.items():
+        monkeypatch.setattr(worker, name, value)
+    for name in (  # what is in the memory of the device
+        "assign_extend_cache_locs_func", "prepare_mamba_track_for_verify", "commit_mamba_states_after_verify",
+        "move_accept_tokens_to_target_kvcache", "set_time_batch",
+    ):  # fmt: skip
+        monkeypatch.setattr(worker, name, lambda *_, **__: None)
+    monkeypatch.setattr("sglang.srt.speculative.eagle_utils.verify_tree_greedy_func", verify_greedily)
+    monkeypatch.setattr("sglang.srt.speculative.eagle_utils.get_spec", lambda: spec)
+    for place, name in ((server.spec, "traverse_tree"), (worker.NGRAMWorker, "_prepare_draft_tokens")):
+        monkeypatch.setattr(place, name, getattr(place, name))  # to be restored
+    server.drafts.HookRegistry.reset()
+    server.drafts.wrap_trees("NGRAM")
+    yield worker
+    server.drafts.HookRegistry.reset()
+
+
+def requests_of(backend: Any, thinks: bool = False) -> list[SimpleNamespace]:
+    return [
+        SimpleNamespace(
+            rid=prompt,
+            grammar=None if key is None else compiled(backend, key, thinks),
+            origin_input_ids_unpadded=array("q", list(prompt.encode())),
+            output_ids=array("q"),
+            is_retracted=False,
+            to_finish=None,
+            finished=lambda: False,
+        )
+        for prompt, key, _ in PROMPTS
+    ]
+
+
+def write_alone(request: SimpleNamespace, liked: Sequence[int], seed: int, most: int) -> list[int]:
+    """Return what is written without drafts."""
+    while len(request.output_ids) < most and not (request.grammar and request.grammar.is_terminated()):
+        logits = logits_after(request.output_ids, liked, seed)
+        if request.grammar is not None:
+            row = request.grammar.allocate_vocab_mask(SIZE, 1, "cpu")
+            request.grammar.fill_vocab_mask(row, 0)
+            possible = allowed(row[0])
+            logits = torch.full((SIZE,), -torch.inf).index_put((torch.tensor(possible),), logits[possible])
+        request.output_ids.append(int(logits.argmax()))
+        if request.grammar is not None:
+            request.grammar.accept_token(request.output_ids[-1])
+    return request.output_ids.tolist()
+
+
+def run_step(worker: Any, requests: Sequence[Any]) -> None:
+    """Let the worker write a step of requests that have begun, and their grammars follow as in SGLang's scheduler."""
+    processing = importlib.import_module("sglang.srt.managers.scheduler_components.batch_result_processor")
+    process = processing.SchedulerBatchResultProcessor
+    sampling = dict.fromkeys(
+        ("acc_additive_penalties", "acc_scaling_penalties", "logit_bias", "has_watermark_candidates")
+    )
+    lens = [len(r.origin_input_ids_unpadded) + len(r.output_ids) - 1 for r in requests]
+    batch = SimpleNamespace(
+        reqs=requests,
+        forward_mode=importlib.import_module(
+            "sglang.srt.model_executor.forward_batch_info"
+        ).ForwardMode.DECODE,
+        seq_lens=torch.tensor(lens),
+        has_grammar=any(request.grammar for request in requests),
+        grammar_needs_sync=lambda: True,
+        sampling_info=SimpleNamespace(vocab_size=SIZE, is_all_greedy=True, grammar_mask=None, **sampling),
+        req_to_token_pool=SimpleNamespace(req_to_token=None),
+        device="cpu",
+        **dict.fromkeys(("spec_info", "req_pool_indices", "input_ids", "out_cache_loc", "return_logprob")),
+    )
+    result = worker.forward_batch_generation(batch)
+    accept = SimpleNamespace(_accept_grammar_tokens=partial(process._accept_grammar_tokens, None))
+    process.advance_grammar_fsm(accept, result, batch)
+    for row, request in enumerate(requests):
+        written = result.next_token_ids[row * NODES :][: result.accept_lens[row]].tolist()
+        kept = result.grammar_retained_tokens[row] if request.grammar is not None else written
+        assert kept == written[: len(kept)] and not request.to_finish
+        request.output_ids.extend(kept)
+
+
+def write_with_drafts(ngram: Any, requests: Sequence[Any], seed: int) -> int:
+    """Write all requests in one batch, from their first tokens on; return the steps."""
+    target = Target(LIKED, seed)
+    worker = ngram.NGRAMWorker(None, 0, 0, target)
+    worker.alloc_memory_pool()
+    for request in requests:
+        write_alone(request, LIKED[request.rid], seed, 1)
+    while live := [
+        r for r in requests if len(r.output_ids) < MOST and not (r.grammar and r.grammar.is_terminated())
+    ]:
+        run_step(worker, live)
+    return target.steps
+
+
+LIKED = {prompt: [*answer.encode(), END] for prompt, _, answer in PROMPTS}
+MOST = 40  # tokens of an output
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_drafts_by_the_grammar_are_verified_and_change_no_output(
+    server: SimpleNamespace, ngram: Any, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    backend = make_backend(server, monkeypatch)
+    wanted = [write_alone(request, LIKED[request.rid], seed, MOST) for request in requests_of(backend)]
+    assert sum(tokens[-1] == END for tokens in wanted) >= 3
+    steps = []
+    for drafts in (False, True):
+        requests = requests_of(backend)
+        with monkeypatch.context() as patch:
+            if not drafts:
+                patch.setattr(server.backend.StackmaskGrammar, "draft", lambda *_: ())
+            steps.append(write_with_drafts(ngram, requests[:3], seed))
+            write_with_drafts(ngram, requests[3:], seed)
+        assert [request.output_ids.tolist()[:MOST] for request in requests] == wanted
+        followers = [request.grammar.follower for request in requests if request.grammar]
+        assert [follower is not None for follower in followers] == [drafts] * 4
+    assert steps[1] < steps[0] - 8
+
+
+def test_drafts_that_fail_end_alone(
+    server: SimpleNamespace, ngram: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    backend = make_backend(server, monkeypatch)
+    wanted = [write_alone(request, LIKED[request.rid], 0, MOST) for request in requests_of(backend)]
+    requests = requests_of(backend)
+    follow = server.backend.Follower
+
+    def broken(compiled: Any, prompt: Any) -> Any:
+        made = follow(compiled, prompt)
+        if bytes(prompt.tolist()) == b"plain, to Oslo":
+            spent = sm.BudgetError("max_work", 7, "work")
+            made.matcher = Mock(accept_calls=0, accept_token=Mock(side_effect=spent))
+        if bytes(prompt.tolist()) == b"the name":
+            raise MemoryError("no more")
+        return made
+
+    monkeypatch.setattr(server.backend, "Follower", broken)
+    write_with_drafts(ngram, requests, 0)
+    assert [request.output_ids.tolist()[:MOST] for request in requests] == wanted
+    assert caplog.text.count("no more drafts for request") == 2
+    assert backend.counts.metrics.take()["draft_errors"] == 2
+
+
+def test_trees_with_drafts_are_chains(
+    server: SimpleNamespace, ngram: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make_backend(server, monkeypatch, reasoning_parser="qwen3")
+    thinking, free, *_, short = requests_of(backend, True)
+    free.grammar = SimpleNamespace()  # of another backend
+    for request, tokens in ((thinking, [5]), (free, [5]), (short, [5, THINK_END, *b"code-"])):
+        request.output_ids.extend(tokens)
+        for token in tokens if request is not free else ():
+            request.grammar.accept_token(token)
+    other = compiled(backend, ("regex", "code-12")).grammar
+    short.grammar.grammar.compiled = other.compiled  # of the matcher of drafts
+    worker = SimpleNamespace(draft_token_num=NODES)
+    batch = SimpleNamespace(reqs=[thinking, free, short])
+
+    def look_up(*_: Any) -> Any:
+        return Corpus().batch_get(["", "", ""], [[5], [5], [45]], [])
+
+    before, after = look_up(), server.drafts.draft_trees(look_up, worker, batch)
+    two = 2 * NODES
+    assert all(
+        (now[: two * size] == then[: two * size]).all()
+        for now, then, size in zip(after, before, (1, NODES), strict=True)
+    )
+    assert after[0][two:].tolist() == [*b"-12", *[0] * 6]
+    child, sibling = ngram._derive_tree_links(after[1], 3, NODES)
+    assert child[2].tolist() == [1, 2, *[-1] * 7] and sibling[2].tolist() == [-1] * NODES
+    # after the thoughts; a text that has ended; one that the matcher of drafts refuses
+    thinking.output_ids.extend([THINK_END, *b"pl"])
+    for token in (THINK_END, *b"pl"):
+        thinking.grammar.accept_token(token)
+    short.output_ids.extend(b"3")
+    short.grammar.accept_token(ord("3"))
+    after = server.drafts.draft_trees(look_up, worker, batch)
+    assert bytes(after[0][1:NODES].tolist()) == b"ace: Rom" and after[0][two + 1] == 97
+    assert not short.grammar.grammar.is_drafted
+    for token in (*b"ace: Rome; the end of it all", END):
+        thinking.grammar.accept_token(token)
+        thinking.output_ids.append(token)
+    after = server.drafts.draft_trees(look_up, worker, batch)
+    assert all((now == then).all() for now, then in zip(after, before, strict=True))
