@@ -24,6 +24,7 @@ class Follower:
         self.matcher = compiled.matcher()
         self.sources = Sources(b"".join(texts[i] or b"" for i in prompt[-SEARCHED:] if 0 <= i < len(texts)))
         self.proposed: Draft = EMPTY
+        self.right = 0  # tokens of the draft before it that came
 
     def draft(self, tokens: Any, start: int, end: int, most: int, batch: int = 1) -> Sequence[int] | None:
         """Return up to ``most`` tokens that probably come after ``tokens[start:end]``, an array with the output so far.
@@ -37,9 +38,8 @@ class Follower:
             self.proposed = EMPTY
         came = tokens[start + matcher.accept_calls : end].tolist()
         read = Draft(*(part[: len(came)] for part in self.proposed))
-        if read.tokens:
-            wrong = (n for n, token in enumerate(read.tokens) if token != came[n])
-            self.sources.judge(read, next(wrong, len(read.tokens)))
+        self.right = next((n for n, token in enumerate(read.tokens) if token != came[n]), len(read.tokens))
+        self.sources.judge(read, self.right)
         self.proposed = EMPTY
         for token in came:
             if not matcher.accept_token(token):

@@ -18,7 +18,7 @@ from sglang.srt.constrained.base_grammar_backend import (
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.serving.follower import Follower, end_drafts
+from stackmask.runtime.serving.follower import Follower
 from stackmask.runtime.serving.guarded import GuardedMatcher, fill_batch
 from stackmask.runtime.serving.metrics import Metrics, publish, refusal
 from stackmask.runtime.serving.requests import Options, grammar_of, parsed_json
@@ -32,6 +32,7 @@ class Counts:
 
     def __init__(self, is_shown: bool) -> None:
         self.metrics = Metrics()
+        self.of_trees = [0.0, 0.0]  # tokens that came of a draft tree by a grammar, and by SGLang, of late
         self._is_shown = is_shown
 
     @contextmanager
@@ -61,6 +62,8 @@ class StackmaskGrammar(BaseGrammarObject):
         self.is_looking_ahead = False  # SGLang tries drafts, and catches no error of theirs
         self.follower: Follower | None = None  # what drafts
         self.is_drafted = True
+        self.rival: Any = None  # the tree that SGLang had beside the last draft,
+        self.drafted_at = 0  # and the accepted tokens before it
 
     def accept_token(self, token: int) -> None:
         """Advance. Raises: ValueError with what was expected if the token is not allowed, as SGLang requires."""
@@ -78,20 +81,12 @@ class StackmaskGrammar(BaseGrammarObject):
         """Return whether the output has ended."""
         return self.guarded.is_terminated()
 
-    def draft(self, request: Any, most: int) -> Sequence[int]:
-        """Return up to ``most`` tokens that probably come next in a request of SGLang; none anymore after an error."""
-        draft: Sequence[int] | None = None
-        if self.is_drafted and not self.is_terminated():
-            try:
-                if self.follower is None:
-                    self.follower = Follower(self.compiled, request.origin_input_ids_unpadded)
-                tokens = request.output_ids  # with the reasoning
-                start = len(tokens) - self.guarded.matcher.accept_calls
-                draft = self.follower.draft(tokens, start, len(tokens), most)
-                self.is_drafted = draft is not None
-            except Exception as error:  # noqa: BLE001 - the output does not depend on it
-                end_drafts(request.rid, error, self.counts.metrics)
-                self.is_drafted = False
+    def draft(self, request: Any, begin: int, most: int) -> Sequence[int]:
+        """Return up to ``most`` tokens that probably come next in a request, whose text begins after so many tokens."""
+        if self.follower is None:
+            self.follower = Follower(self.compiled, request.origin_input_ids_unpadded)
+        draft = self.follower.draft(request.output_ids, begin, len(request.output_ids), most)
+        self.is_drafted = draft is not None
         return draft or ()
 
     @staticmethod

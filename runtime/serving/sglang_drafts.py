@@ -3,9 +3,9 @@
 SGLang walks a tree in Python, with one to three calls for each draft, and its backend interface has no other
 method for trees. Its registry of hooks lets a plugin wrap functions of the server.
 
-Its algorithm NGRAM looks drafts up on the host, in the texts of all requests, once the tokens of the last step are
-known to their grammars. There, the drafts of requests with a grammar are replaced. All its trees have the same size,
-and all their tokens are read: an unlikely draft costs nothing.
+Its algorithm NGRAM looks drafts up on the host, in the texts of all requests, after the grammars have accepted the
+tokens of the last step. There, drafts by the grammar replace those that are right less often. All trees have the same
+size, and all their tokens are read: an unlikely draft costs nothing else.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import torch
 from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
 from stackmask.runtime.matching.draft_trees import parents_first
+from stackmask.runtime.serving.follower import end_drafts
 from stackmask.runtime.serving.sglang_backend import StackmaskGrammar, governing
 
 WALK: Final = "sglang.srt.speculative.spec_utils.traverse_tree"
+LEARNED: Final = 1 / 16  # how much of the tokens that came of drafts, by source, the last ones decide
 LOOK_UP: Final = "sglang.srt.speculative.ngram_worker.NGRAMWorker._prepare_draft_tokens"
 
 
@@ -35,26 +37,60 @@ def wrap_trees(algorithm: str) -> None:
 
 
 def draft_trees(look_up: Callable[..., Any], worker: Any, batch: Any) -> tuple[Any, Any]:
-    """Return the trees of a step, in which the draft of a request by its grammar, if there is one, is a chain.
+    """Return the draft trees of a step; those of requests with a grammar may be chains with drafts by it.
 
     Returns: tokens (requests * nodes,), and (requests * nodes * nodes,): whether a node is an ancestor of another, or
-    itself. Nodes after a draft are connected to nothing, and so never accepted: there is one way to each text, as the
-    samplers of drafts require.
+    itself. An error ends the drafts of its request.
     """
     tokens, ancestors = look_up(worker, batch)
     nodes = worker.draft_token_num
-    for request, places, tree in zip(
-        batch.reqs, tokens.reshape(-1, nodes), ancestors.reshape(-1, nodes, nodes), strict=True
-    ):
+    trees = zip(batch.reqs, tokens.reshape(-1, nodes), ancestors.reshape(-1, nodes, nodes), strict=True)
+    for request, of_request, above in trees:
         ours = governing(request.grammar)
-        draft = ours.draft(request, nodes - 1) if ours is not None else ()
-        if draft:
-            end = len(draft) + 1
-            places[1:end] = draft
-            places[end:] = 0
-            tree[:] = np.eye(nodes)
-            tree[:end, :end] = np.tri(end)
+        if ours is None or not ours.is_drafted or ours.is_terminated():
+            continue
+        try:
+            _draft_tree(ours, request, of_request, above)
+        except Exception as error:  # noqa: BLE001 - the output does not depend on it
+            end_drafts(request.rid, error, ours.counts.metrics)
+            ours.is_drafted = False
     return tokens, ancestors
+
+
+def _draft_tree(ours: StackmaskGrammar, request: Any, tokens: Any, ancestors: Any) -> None:
+    """Replace a tree by a chain with the draft by the grammar, unless trees of n-grams were right more often of late.
+
+    Nodes after the draft are connected to none, and so never accepted: samplers require that siblings differ.
+    """
+    rates, begin = ours.counts.of_trees, len(request.output_ids) - ours.guarded.matcher.accept_calls
+    draft = ours.draft(request, begin, len(tokens) - 1)
+    if ours.rival is not None and ours.follower is not None:
+        came = request.output_ids[begin + ours.drafted_at :].tolist()
+        for source, right in enumerate((ours.follower.right, tokens_of(ours.rival, came))):
+            rates[source] += LEARNED * (right - rates[source])
+    ours.rival, ours.drafted_at = None, ours.guarded.matcher.accept_calls
+    if draft:
+        ours.rival = tokens.copy(), ancestors.copy()
+        if rates[0] >= rates[1]:
+            end = len(draft) + 1
+            tokens[1:] = 0
+            tokens[1:end] = draft
+            ancestors[:] = np.eye(len(tokens))
+            ancestors[:end, :end] = np.tri(end)
+
+
+def tokens_of(tree: tuple[Any, Any], came: list[int]) -> int:
+    """Return how many of the tokens that came a draft tree has, from its root on."""
+    tokens, ancestors = tree[0].tolist(), tree[1].tolist()
+    node = depth = 0
+    for token in came:
+        for child in range(node + 1, len(tokens)):
+            if tokens[child] == token and ancestors[child][node] and sum(ancestors[child]) == depth + 2:
+                break
+        else:
+            break
+        node, depth = child, depth + 1
+    return depth
 
 
 def fill_tree(

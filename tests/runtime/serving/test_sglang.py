@@ -525,7 +525,7 @@ def test_drafts_by_the_grammar_are_verified_and_change_no_output(
     backend = make_backend(server, monkeypatch)
     wanted = [write_alone(request, LIKED[request.rid], seed, MOST) for request in requests_of(backend)]
     assert sum(tokens[-1] == END for tokens in wanted) >= 3
-    steps = []
+    steps: list[int] = []
     for drafts in (False, True):
         requests = requests_of(backend)
         with monkeypatch.context() as patch:
@@ -604,3 +604,59 @@ def test_trees_with_drafts_are_chains(
         thinking.output_ids.append(token)
     after = server.drafts.draft_trees(look_up, worker, batch)
     assert all((now == then).all() for now, then in zip(after, before, strict=True))
+
+
+def test_drafts_that_come_true_more_often_are_used(
+    server: SimpleNamespace, ngram: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = make_backend(server, monkeypatch)
+    wanted = [write_alone(request, LIKED[request.rid], 1, MOST) for request in requests_of(backend)]
+    outputs = dict(zip(LIKED, wanted, strict=True))
+
+    def remember(_: Any, ids: list[str], texts: list[list[int]], lengths: list[int]) -> tuple[Any, Any]:
+        numpy = importlib.import_module("numpy")
+        rows = []
+        for name, text, length in zip(ids, texts, lengths, strict=True):
+            rest = outputs[name][length - len(name) :][: NODES - 1]
+            rows.append([text[-1], *rest, *[0] * (NODES - 1 - len(rest))])
+        chain = numpy.tri(NODES, dtype=numpy.int64)
+        return numpy.array(rows).ravel(), numpy.tile(chain, (len(ids), 1, 1)).ravel()
+
+    steps = []
+    for is_known in (False, True):
+        with monkeypatch.context() as patch:
+            if is_known:
+                patch.setattr(Corpus, "batch_get", remember)
+                backend.counts.of_trees = [0.0, 0.0]
+            requests = requests_of(backend)[:3]
+            steps.append([write_with_drafts(ngram, [request], 1) for request in requests])
+        assert [request.output_ids.tolist()[:MOST] for request in requests] == wanted[:3]
+    assert steps[1][2] == -(-(len(wanted[2]) - 1) // NODES)  # as few as there can be
+    assert sum(steps[1]) < sum(steps[0])
+    ours, others = backend.counts.of_trees
+    assert others > ours
+
+
+def test_tokens_that_come_of_a_tree() -> None:
+    from stackmask.runtime.serving.sglang_drafts import tokens_of
+
+    numpy = importlib.import_module("numpy")
+    rng = random.Random(9)
+    found = set()
+    for _ in range(300):
+        parents = [-1]
+        tokens = [0]
+        for node in range(1, NODES):
+            parent = rng.randrange(node)
+            known = {token for token, above in zip(tokens, parents, strict=True) if above == parent}
+            parents.append(parent)
+            tokens.append(rng.choice([token for token in range(12) if token not in known]))
+        tree, texts = numpy.eye(NODES, dtype=numpy.int64), {(): 0}
+        for node in range(1, NODES):
+            tree[node] += tree[parents[node]]
+            texts[tuple(tokens[k] for k in range(1, node + 1) if tree[node, k])] = node
+        came = [*rng.choice(list(texts)), *rng.choices(range(12), k=rng.randrange(3))]
+        longest = max(k for k in range(len(came) + 1) if tuple(came[:k]) in texts)
+        assert tokens_of((numpy.array(tokens), tree), came) == longest
+        found.add(longest)
+    assert {0, 1, 2, 3, 4} <= found
