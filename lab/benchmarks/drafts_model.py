@@ -3,6 +3,7 @@
     python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --minutes 12      train
     python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --write          measure ``generate``
     VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --vllm on      measure vLLM (or off, ngram)
+    python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --sglang on      measure SGLang (or off, ngram)
 
 A prompt names the tools with their arguments, and then has the question. Every tenth turn is held out.
 """
@@ -14,6 +15,7 @@ import json
 import os
 import random
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -221,6 +223,68 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
     return found
 
 
+def measure_sglang(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
+    """Let SGLang write the answers on the CPU, in rounds of all turns; its n-grams remember the rounds before."""
+    import sglang_cpu
+    from serving_servers import installed
+
+    import stackmask as sm
+
+    with tempfile.TemporaryDirectory() as work:
+        paths = [*sglang_cpu.install(Path(work) / "kernels"), *installed(Path(work) / "entry")]
+        os.environ |= {
+            "SGLANG_USE_CPU_ENGINE": "1",
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": os.pathsep.join(paths),
+        }
+        for compiler in ("CC", "CXX"):  # torch takes no command of several words
+            os.environ.pop(compiler, None)
+        sys.path[:0] = paths
+        import sglang
+
+        drafts = {"speculative_algorithm": "NGRAM", "speculative_num_draft_tokens": 9}
+        if mode == "ngram":
+            os.environ["NGRAM_ALONE"] = "1"
+        engine = sglang.Engine(
+            model_path=str(folder), device="cpu", dtype="float32", grammar_backend="stackmask", attention_backend="torch_native",
+            sampling_backend="pytorch", mem_fraction_static=0.25, max_total_tokens=16384, max_running_requests=8,
+            disable_cuda_graph=True, skip_server_warmup=True, disable_overlap_schedule=True, log_level="warning",
+            **(drafts if mode != "off" else {}),
+        )  # fmt: skip
+        tags = [
+            sm.tools.structural_tag("hermes", t.tools, tool_choice="required", reasoning="off") for t in turns
+        ]
+        params = [{"temperature": 0, "max_new_tokens": MOST, "ebnf": json.dumps(tag)} for tag in tags]
+        ids, rounds = [], []
+        for _ in range(repeat):
+            start = time.perf_counter()
+            outputs = engine.generate([turn.prompt for turn in turns], params)
+            seconds = time.perf_counter() - start
+            ids += [list(output["output_ids"]) for output in outputs]
+            tokens = sum(output["meta_info"]["completion_tokens"] for output in outputs)
+            steps = sum(output["meta_info"].get("spec_verify_ct", tokens) for output in outputs)
+            rounds.append(
+                {
+                    "tokens": tokens,
+                    "steps_percent": round(100 * min(steps, tokens) / tokens, 1),
+                    "tokens_per_second": round(tokens / seconds, 1),
+                    "errors": sum(
+                        output["meta_info"]["finish_reason"]["type"] not in ("stop", "length")
+                        for output in outputs
+                    ),
+                }
+            )
+        engine.shutdown()
+    (folder / f"outputs_sglang_{mode}.json").write_text(json.dumps(ids))
+    found: dict[str, Any] = {"requests": len(ids), "rounds": rounds, "version": sm.__version__}
+    plain = folder / "outputs_sglang_off.json"
+    if mode != "off" and plain.exists():
+        found["same_as_without"] = sum(
+            a == b for a, b in zip(json.loads(plain.read_text()), ids, strict=True)
+        )
+    return found
+
+
 def counters(llm: Any) -> dict[str, int]:
     return {metric.name: metric.value for metric in llm.get_metrics() if hasattr(metric, "value")}
 
@@ -233,6 +297,7 @@ def main() -> int:
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=0.0, help="train for so long")
     parser.add_argument("--vllm", choices=("on", "off", "ngram"))
+    parser.add_argument("--sglang", choices=("on", "off", "ngram"))
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--write", action="store_true")
@@ -245,6 +310,9 @@ def main() -> int:
         return 0
     if options.vllm:
         print(json.dumps(measure_vllm(options.model, held, options.vllm, options.repeat)))
+        return 0
+    if options.sglang:
+        print(json.dumps(measure_sglang(options.model, held, options.sglang, options.repeat)))
         return 0
     found = measure_own(options.model, held)
     print(json.dumps(found, indent=1))
