@@ -25,7 +25,7 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     def missing(*_, **__):
-        raise NotImplementedError(f"sgl_kernel.{name}: only what verifies drafts in float32 is here")
+        raise RuntimeError(f"sgl_kernel.{name}: only what verifies drafts in float32 is here")
     return missing
 """
 LINKS = "from sglang_cpu import reconstruct_indices_from_tree_mask\n"
