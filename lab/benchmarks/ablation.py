@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from ablation_workloads import CLOCK, COUNTED, WORKLOADS, Item, Sizes, make_workload
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import RESULTS, cpu_model, use_checkout, write_result
 
 use_checkout()

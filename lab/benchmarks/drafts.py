@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, use_checkout, write_result
 
 SETS = (

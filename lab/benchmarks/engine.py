@@ -14,7 +14,6 @@ import argparse
 import functools
 import gc
 import json
-import lzma
 import os
 import random
 import statistics
@@ -26,7 +25,7 @@ from typing import Any
 
 import made_documents as made
 from engines import ENGINES, SQL, XML, Grammars, Refused, versions
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, maskbench
 from record import DATA, cpu_model, use_checkout, write_result
 from vocabulary import Watch, resident
 
@@ -261,9 +260,7 @@ def requests(bench: Bench) -> Figures:
         raise Refused("not asked of peers: they do not compile the same schemas")
     engine = bench.engine
     found: list[tuple[Any, list[int]]] = []
-    with lzma.open(bench.data / "maskbench_dev.jsonl.xz", "rt") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(3).shuffle(records)
+    records = maskbench(bench.data, 3)
     engine.fresh()
     for record in records:
         valid = [test["data"] for test in record["tests"] if test["valid"]]

@@ -19,7 +19,6 @@ import argparse
 import ctypes
 import gc
 import json
-import lzma
 import pickle
 import random
 import subprocess
@@ -36,8 +35,7 @@ from record import cpu_model, use_checkout, write_result
 use_checkout()
 
 from engines import ENGINES, Grammars, Refused, versions
-from json_grammar import documents, load_tokenizer
-from regex_masks import read_cases
+from pack import documents, load_tokenizer, patterns, read_lines
 from sql import read_rows
 from sql_walks import schemas
 from structural_tags import CASES, tag_of
@@ -51,6 +49,7 @@ GROUPS = ("grammars", "bundled", "sql", "regexes", "tags", "maskbench")
 MOST = {"grammars": 40, "bundled": 40, "sql": 60, "regexes": 1925, "tags": 507, "maskbench": 400}
 LONG = 400  # tokens of a text that are followed
 ROUNDS = 3
+STRINGS = 3  # that a pattern matches, and that are followed
 ENOUGH_S = 5.0  # what took longer is not repeated
 ROWS = 64
 FOLDER = Path(__file__).resolve().parent
@@ -169,20 +168,19 @@ class Pack:
             )
 
     def regexes(self, most: int) -> Iterator[Item]:
-        cases = read_cases(self.folder)
-        for number, (pattern, texts) in enumerate(cases):
+        cases = patterns(self.folder)
+        for number, case in enumerate(cases):
             if number * most // len(cases) != (number - 1) * most // len(cases):
+                pattern, texts = case["pattern"], case["accept"][:STRINGS]
                 yield Item("regexes", pattern[:80], "regex", pattern, self.ids(texts) or [[]])
 
     def tags(self, most: int) -> Iterator[Item]:
-        with lzma.open(self.folder / CASES, "rt", encoding="utf-8") as file:
-            cases = [case for case in map(json.loads, file) if case["accept"]]
+        cases = [case for case in read_lines(self.folder / CASES) if case["accept"]]
         for case in cases[:most]:
             yield Item("tags", case["test"], "tag", tag_of(case), self.ids([case["text"]]))
 
     def maskbench(self, most: int) -> Iterator[Item]:
-        with lzma.open(self.folder / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as file:
-            records = [json.loads(line) for line in file]
+        records = read_lines(self.folder / "maskbench_dev.jsonl.xz")
         for record in random.Random(1).sample(records, most):
             valid = [json.dumps(t["data"], ensure_ascii=False) for t in record["tests"] if t["valid"]]
             yield Item("maskbench", record["id"], "schema", record["schema"], self.ids(valid) or [[]])

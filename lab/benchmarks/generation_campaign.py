@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import random
 import shutil
 import statistics
@@ -23,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pack import load_tokenizer
 from record import use_checkout, write_result
 
 use_checkout()
@@ -50,17 +50,10 @@ def load_vocabulary(name: str) -> Vocabulary:
     """Return the vocabulary of a tokenizer of the data pack, or the small one."""
     if name == "samples":
         return sample_vocabulary()
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
     pack = datapack()
     if pack is None:
         raise SystemExit("the data pack is not there: set STACKMASK_DATA, or use --tokenizer samples")
-    folder = pack / "tokenizers" / name
-    raw = Tokenizer.from_str(lzma.decompress((folder / "tokenizer.json.xz").read_bytes()).decode())
-    config = json.loads((folder / "tokenizer_config.json").read_text())
-    config.pop("tokenizer_class", None)
-    return Vocabulary.from_huggingface(PreTrainedTokenizerFast(tokenizer_object=raw, **config))
+    return Vocabulary.from_huggingface(load_tokenizer(pack / "tokenizers" / name))
 
 
 def second_judge(name: str, texts: list[bytes]) -> dict[str, int]:

@@ -18,8 +18,6 @@ import gc
 import importlib.util
 import itertools
 import json
-import lzma
-import random
 import statistics
 import sys
 import time
@@ -34,7 +32,7 @@ from record import DATA, use_checkout, write_result
 use_checkout()
 
 from gpu_timing import captured, device_facts, rounded
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, maskbench
 
 import stackmask as sm
 from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable
@@ -307,10 +305,7 @@ class Loop:
 
 def schemas_of(data: Path, count: int) -> list[Any]:
     """Return schemas of MaskBench, in an order of chance."""
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line)["schema"] for line in file]
-    random.Random(7).shuffle(rows)
-    return rows[:count]
+    return [record["schema"] for record in maskbench(data, 7)[:count]]
 
 
 def workloads(compiler: sm.Compiler, schemas: list[Any], rows: int) -> dict[str, list[sm.CompiledGrammar]]:

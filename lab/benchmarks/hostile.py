@@ -33,7 +33,7 @@ from typing import Any
 
 import hostile_child as parts
 from hostile_requests import Request, all_requests
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, use_checkout, write_result
 
 CPU_SECONDS = 5.0

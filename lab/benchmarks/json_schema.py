@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import lzma
 import random
 import signal
 import sys
@@ -30,6 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pack import maskbench
 from record import DATA, use_checkout, write_result
 
 TIMEOUT = 30  # seconds for one schema with its instances
@@ -204,9 +204,7 @@ def main() -> None:
     use_checkout()
     import stackmask as sm
 
-    with lzma.open(options.data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(options.seed).shuffle(records)
+    records = maskbench(options.data, options.seed)
     if options.ids:
         records = [record for record in records if record["id"] in options.ids.split(",")]
     if options.sample:

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
-import random
 import re
 import sys
 import time
@@ -25,7 +23,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, maskbench
 from record import DATA, RESULTS, use_checkout, write_result
 
 PEER_TOKENIZER = "llama3-128k"
@@ -44,9 +42,7 @@ SHOWN = 20  # differences that are kept
 
 def instances(data: Path, count: int, seed: int) -> list[tuple[str, Any, Any]]:
     """Return (id, schema, value) of a seeded sample of schemas with a valid instance."""
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(seed).shuffle(records)
+    records = maskbench(data, seed)
     found = []
     for record in records:
         valid = [test["data"] for test in record["tests"] if test["valid"]]

@@ -30,9 +30,9 @@ use_checkout()
 
 import numpy as np
 from campaign.sql_mutants import mutants
-from json_grammar import load_tokenizer
 from judges import postgres as postgres_judge
 from judges import sql as sqlite_judge
+from pack import load_tokenizer
 from recognizer import recognizer
 from support.datapack import datapack
 from support.postgres_server import NoServer

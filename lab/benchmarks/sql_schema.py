@@ -30,7 +30,7 @@ from record import use_checkout, write_result
 use_checkout()
 
 import numpy as np
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from recognizer import byte_vocabulary
 from sql import _figures, _pass, read_rows
 from sql_walks import Tables, database, schemas

@@ -22,7 +22,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, cpu_model, use_checkout, write_result
 
 ROOT = Path(__file__).resolve().parents[2]
