@@ -55,8 +55,7 @@ class Sizes:
     dialects: tuple[str, ...] = ("sqlite", "postgres")
 
 
-CLOCK = Sizes(schemas=150, documents=40, queries=8, scoped=4, patterns=150)
-COUNTED = Sizes(schemas=8, documents=2, queries=1, scoped=1, patterns=16, tokens=10, dialects=("sqlite",))
+SIZES = Sizes(schemas=8, documents=2, queries=1, scoped=1, patterns=16, tokens=10, dialects=("sqlite",))
 SCOPED_QUERIES = 2
 
 
