@@ -306,44 +306,6 @@ def time_output() -> list[dict[str, Any]]:
     return found
 
 
-def aims_of(section: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what was aimed at, the worst figure that was measured, how often it was reached, and whether always."""
-
-    def figures(key: str, *, least: int = 1) -> list[float]:
-        return [row[key] for row in found if row.get(key) and row.get("rows", 0) >= least]
-
-    # what, the figure, those measured, whether it is a least one
-    aims: list[tuple[str, float, list[float], bool]] = []
-    if section == "apply":
-        aims = [
-            ("times the bytes alone and an empty launch", 1.2, figures("over_floor"), False),
-            ("times the bytes alone and an empty launch, 64 rows and more", 1.2, figures("over_floor", least=64), False),
-            ("times faster than the best of XGrammar and PyTorch", 1.0, figures("best_peer_ratio"), True),
-        ]  # fmt: skip
-    elif section == "sending":
-        aims = [("table, times faster than bitmaps", 1.1, figures("ratio"), True)]
-    elif section == "sampling":
-        aims = [
-            ("times the mask pass", 1.2, figures("over_mask"), False),
-            ("times faster than the best of mask and draw apart", 1.1, figures("best_peer_ratio"), True),
-        ]
-    elif section == "output":
-        sparse = [r["speedup"] for r in found if r["blocks"] <= 0.01 and r["rows"] <= 16]
-        aims = [
-            ("times faster than dense, at most 1% of blocks", 5.0, sparse, True),
-            ("times dense, by the rule", 1.03, [1 / r["speedup"] for r in found], False),
-        ]
-    results = []
-    for what, aim, values, is_least in aims:
-        reached = [value >= aim if is_least else value <= aim for value in values]
-        worst = (min if is_least else max)(values, default=None)
-        results.append(
-            {"aim": what, "figure": aim, "worst": worst, "cases": len(values), "reached": sum(reached)}
-        )
-        print("aim", rounded(results[-1]), flush=True)
-    return results
-
-
 def run_section(
     section: str, measured: dict[str, float], about: dict[str, Any], versions: dict[str, str]
 ) -> None:
@@ -362,8 +324,7 @@ def run_section(
             "sampling": time_sampling,
             "output": time_output,
         }
-        cases = works[section]()
-        result |= {"speeds": measured, "aims": aims_of(section, cases), "cases": cases}
+        result |= {"speeds": measured, "cases": works[section]()}
     result["seconds"] = time.monotonic() - started
     print(
         write_result(
