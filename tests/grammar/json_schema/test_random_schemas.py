@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from support.campaign import SCALE
 from support.json_schema_engine import COMPILER
 from support.random_schemas import DOUBTFUL, SchemaMaker, walk
 
@@ -45,7 +46,7 @@ def disagreements(
     return found, counts
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 * SCALE))
 def test_verdicts_agree(seed: int) -> None:
     found, counts = disagreements(seed, 60, 12)
     assert not found, f"{len(found)} of {counts['cases']}: {json.dumps(found[0])}"
@@ -83,7 +84,7 @@ def dead_ends(seed: int, schemas: int, walks: int) -> tuple[list[Any], int]:
     return wrong, ended
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(2 * SCALE))
 def test_walks_end_in_valid_instances(seed: int) -> None:
     wrong, ended = dead_ends(seed, 40, 4)
     assert not wrong, f"{len(wrong)}: {json.dumps(wrong[0])}"
