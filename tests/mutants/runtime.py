@@ -110,7 +110,7 @@ ROWS = (
         "in special if",
         "in stops if",
         "A special token is never text.",
-        ("tests/runtime/vocabulary/test_vocabulary.py", "tests/exactness/test_special_tokens.py"),
+        ("tests/runtime/vocabulary/test_vocabulary.py", "tests/runtime/matching/test_matcher.py"),
     ),
     Mutant(
         "rollback-stop",
