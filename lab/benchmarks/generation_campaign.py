@@ -35,7 +35,7 @@ from campaign.vocabularies import sample_vocabulary
 from judges import JUDGES
 from judges.regex import judge_all_with_node, node_available
 from judges.samples import load_samples
-from recognizer import recognizer
+from support.byte_matcher import ByteMatcher
 from support.datapack import datapack
 
 from stackmask.grammar.grammar import Grammar
@@ -104,7 +104,7 @@ def campaign(name: str, vocabulary: Vocabulary, count: int, mutants: int) -> dic
         else:
             texts.append(text)
     seconds = time.process_time() - start
-    mutated = compare_mutants(name, sampler, recognizer(grammar), mutants)
+    mutated = compare_mutants(name, sampler, ByteMatcher(grammar).matches, mutants)
     verdicts: Counter[str] = Counter()
     refused = []
     for text in texts:
@@ -126,7 +126,7 @@ def campaign(name: str, vocabulary: Vocabulary, count: int, mutants: int) -> dic
         "refused": refused[:5],
         "mutants": mutated,
         "rules": len(countable_rules(grammar.rules)),
-        "unused rules": unused_rules(grammar, texts, recognizer),
+        "unused rules": unused_rules(grammar, texts),
     }
 
 

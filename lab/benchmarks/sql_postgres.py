@@ -24,10 +24,10 @@ use_checkout()
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 import psycopg
-from recognizer import byte_vocabulary
 from sql import read_rows
 from sql_schema import GOLD
 from sql_walks import BEGIN, BEHIND, CLOSING, FEATURES, Tables, Walker, schemas
+from support.byte_matcher import VOCABULARY
 from support.datapack import datapack
 from support.postgres_server import postgres_server
 
@@ -98,7 +98,7 @@ class Judge:
         self.options = {"new_names": new_names}
         self.everything = {name: _lower(tables) for name, tables in everything.items()}
         self.made: set[str] = set()
-        self.compiler = sm.Compiler(byte_vocabulary())
+        self.compiler = sm.Compiler(VOCABULARY)
         self.compiled: dict[str, Any] = {}
 
     def error(self, name: str, query: str) -> psycopg.Error | None:

@@ -31,9 +31,9 @@ use_checkout()
 
 import numpy as np
 from pack import load_tokenizer
-from recognizer import byte_vocabulary
 from sql import _figures, _pass, read_rows
 from sql_walks import Tables, database, schemas
+from support.byte_matcher import VOCABULARY
 from support.datapack import datapack
 
 import stackmask as sm
@@ -55,7 +55,7 @@ class Judges:
 
     def __init__(self, everything: dict[str, Tables]) -> None:
         self.everything = everything
-        self.compiler = sm.Compiler(byte_vocabulary())
+        self.compiler = sm.Compiler(VOCABULARY)
         self.compiled: dict[Any, Any] = {}
         self.databases: dict[str, sqlite3.Connection] = {}
 
