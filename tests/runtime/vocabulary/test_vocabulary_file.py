@@ -8,12 +8,11 @@ import pickle
 import struct
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.threads import in_threads
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -185,25 +184,15 @@ def test_readers_never_see_half_a_file(tmp_path: Path) -> None:
     path = tmp_path / "v"
     vocabularies = [Vocabulary([b"ab" * n] * 400) for n in (1, 9)]
     vocabularies[0].save(path)
-    wrong: list[Exception] = []
 
-    def repeat(action: Callable[[int], Any]) -> None:
-        try:
-            for n in range(40):
-                action(n)
-        except (OSError, VocabularyError) as error:
-            wrong.append(error)
+    def work(thread: int) -> None:
+        for n in range(40):
+            if thread % 2:
+                Vocabulary.load(path)
+            else:
+                vocabularies[n % 2].save(path)
 
-    jobs: list[Callable[[int], Any]] = [
-        lambda n: vocabularies[n % 2].save(path),
-        lambda n: Vocabulary.load(path),
-    ]
-    threads = [threading.Thread(target=repeat, args=(job,)) for job in jobs * 3]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    in_threads(work, 6)
     assert names(tmp_path) == ["v"]
 
 
