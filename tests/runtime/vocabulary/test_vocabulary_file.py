@@ -1,4 +1,4 @@
-"""Vocabularies on disk: what comes back, and what is refused."""
+"""Vocabularies on disk: what comes back, and what is refused; test_container damages each byte of a file."""
 
 from __future__ import annotations
 
@@ -77,26 +77,6 @@ print(matcher.accept_token(0), matcher.accept_token(3), matcher.accept_token(1),
     assert done.stdout.split() == ["True", "False", "True", vocab.digest()]
 
 
-def test_no_damage_goes_unnoticed(tmp_path: Path) -> None:
-    path = tmp_path / "v"
-    vocab = small()
-    vocab.save(path)
-    whole = path.read_bytes()
-    for at in range(len(whole)):
-        damaged = bytearray(whole)
-        damaged[at] ^= 0x20
-        path.write_bytes(damaged)
-        if HEAD - 8 <= at < HEAD:  # padding
-            assert state(Vocabulary.load(path)) == state(vocab)
-            continue
-        with pytest.raises(VocabularyError, match="is not a vocabulary that can be loaded"):
-            Vocabulary.load(path)
-    for size in range(len(whole)):
-        path.write_bytes(whole[:size])
-        with pytest.raises(VocabularyError, match=f"^{path} is not a vocabulary that can be loaded"):
-            Vocabulary.load(path)
-
-
 def test_other_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "v"
     small().save(path)
@@ -110,6 +90,9 @@ def test_other_files_are_named(tmp_path: Path) -> None:
         path.write_bytes(whole[:at] + value + whole[at + len(value) :])
         with pytest.raises(VocabularyError, match=message):
             Vocabulary.load(path)
+    path.write_bytes(whole[:-1])
+    with pytest.raises(VocabularyError, match=f"^{path} is not a vocabulary that can be loaded"):
+        Vocabulary.load(path)
     with pytest.raises(FileNotFoundError):
         Vocabulary.load(tmp_path / "none")
     with pytest.raises(OSError, match="is a folder") as caught:
@@ -175,9 +158,6 @@ def test_contents_are_checked_even_under_a_right_checksum(tmp_path: Path) -> Non
         path.write_bytes(signed(body(*contents)))
         with pytest.raises(VocabularyError, match="is not a vocabulary that can be loaded"):
             Vocabulary.load(path)
-    path.write_bytes(signed(struct.pack("=QQQQ", 3, 1 << 63, 1 << 62, (1 << 64) - 1)))
-    with pytest.raises(VocabularyError, match="parts of it are missing"):
-        Vocabulary.load(path)
 
 
 def test_readers_never_see_half_a_file(tmp_path: Path) -> None:
