@@ -20,7 +20,6 @@ from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import pack
 from stackmask.pda.vocabulary.token_trie import Trie
 from stackmask.runtime.matching.compiler import Compiler
-from stackmask.runtime.vocabulary import container
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 HEAD = 64  # magic, version, byte order, checksum, padding; what follows is under the checksum
@@ -174,20 +173,6 @@ def test_readers_never_see_half_a_file(tmp_path: Path) -> None:
 
     in_threads(work, 6)
     assert names(tmp_path) == ["v"]
-
-
-def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "v"
-    small().save(path)
-
-    def full(_: int) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(container.os, "fsync", full)
-    with pytest.raises(OSError, match="no space"):
-        Vocabulary([b"b"]).save(path)
-    assert names(tmp_path) == ["v"]
-    assert Vocabulary.load(path).size == 11
 
 
 def test_cached_builds_once_per_key(tmp_path: Path) -> None:
