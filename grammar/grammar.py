@@ -47,13 +47,13 @@ class Grammar(metaclass=Suggesting):
     """
 
     report: Report | LarkReport | None = None
-    """What was narrowed, read as annotation or relaxed; for grammars of JSON Schemas and of Lark only."""
+    """Everything narrowed, relaxed or treated as an annotation; only for JSON Schema and Lark."""
 
     limits: Limits | None = None
-    """Those that it was read with; None for the default ones."""
+    """The limits that the grammar was created with; None for the defaults."""
 
     output: Output | None = None
-    """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
+    """The conversion of texts to values, for types, JSON Schemas, choices and patterns; otherwise None."""
 
     _rules: RuleSet | None = None  # not made yet without a vocabulary, or not read yet
     _ready: Ready | None = None  # where they are read from
@@ -68,7 +68,7 @@ class Grammar(metaclass=Suggesting):
     _asked: Mapping[str, Any] | None = None  # the options of a schema, where others may take more
 
     work: int = 0
-    """Units that reading it took, and making it ready, once that is done."""
+    """The units of work used to read the grammar and, once that is done, to normalise it."""
 
     def __init__(self, rules: RuleSet | None = None, *, normalized: RuleSet | None = None) -> None:
         """Create a grammar from rules; ``normalized``: rules of the same language that are already in normal form."""

@@ -34,34 +34,34 @@ class Limits:
     """
 
     max_memory: int = 256 << 20
-    """Bytes of states that a request adds to what stays; 256 MiB."""
+    """Bytes of states that a request adds; 256 MiB."""
 
     max_terms: int = 20_000_000
-    """Local states and the terms that they are made of, about 40 bytes each."""
+    """Local states and their subterms that a request adds, about 40 bytes each."""
 
     max_configurations: int = 50_000_000
     """Configurations of one family of matchers, and of all mask walks together."""
 
     max_members: int = 200_000
-    """Parallel readings of the text so far in one configuration."""
+    """Parallel parses of the text so far in one configuration."""
 
     max_semantic_states: int = 2_000_000
     """Values of captures and stacks, one per captured byte while a capture is open."""
 
     max_explored: int = 200_000  # mutant: wide-search
-    """Terms visited to decide one question of emptiness (`&`, `!`)."""
+    """Terms visited by one emptiness check (`&`, `!`)."""
 
     max_work: int = 300_000_000
     """Units of work of one request, about 10 ns each: 3 seconds."""
 
     max_fill_work: int | None = None
-    """Units of work that one step spends on masks that are not ready; rows that need more wait."""
+    """Units of work that one step spends on masks that are not cached; rows that need more wait."""
 
     max_input_bytes: int = 4 << 20
-    """Bytes of each text that a grammar is read from; 4 MiB."""
+    """Bytes of each source text of a grammar; 4 MiB."""
 
     max_seconds: float = 60.0
-    """Seconds of one call, on the clock."""
+    """Wall-clock seconds of one call."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

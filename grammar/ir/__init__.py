@@ -121,26 +121,26 @@ class TokenLimit(NamedTuple):
 
 
 Action: TypeAlias = _L["push", "new", "key"] | Callable[[Hashable, bytes], Hashable | None] | TokenLimit
-"""``"push"`` puts the captured bytes on the stack of texts, and so does ``"new"``, which forbids a text that it has put
-there since the last ``"push"``; a callable maps (value, captured bytes) to a
+"""``"push"`` pushes the captured bytes on the stack of texts, and so does ``"new"``, which forbids a text that it has
+pushed since the last ``"push"``; a callable maps (value, captured bytes) to a
 new value, or to None to forbid the return; see :func:`never_forbids`. It must be pure, deterministic and bounded.
 ``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this object; see
 :class:`KeySpec`. A :class:`TokenLimit` takes no text, but counts tokens."""
 
 Resolver: TypeAlias = _L["top", "level", "deeper"] | Callable[[Hashable], "Expr"]
-"""``"top"`` means exactly the text on top of the stack; ``"level"`` and ``"deeper"`` an indentation as wide as it, and a
-wider one, as Python reads blanks and tabs; a callable maps the value to a regular expression."""
+"""``"top"`` means exactly the text on top of the stack; ``"level"`` and ``"deeper"`` mean an indentation of the same
+width, and a wider one, by Python's rules; a callable maps the value to a regular expression."""
 
 
 class Owed(NamedTuple):
     """A value's knowledge about the rest of its text, beyond the grammar: see :class:`KnowsRest`."""
 
     size: int
-    """About how many bytes the text needs that the grammar alone does not ask for."""
+    """The approximate number of bytes that the text needs beyond the grammar's requirements."""
     text: str
-    """How the text may go on from here to meet that need, or to get nearer to it; it need not be allowed everywhere."""
+    """A continuation of the text that (partly) meets this need; it need not be allowed everywhere."""
     in_name: bool
-    """Whether what was read of the open capture is a part of it."""
+    """Whether the text of the open capture so far is a part of it."""
 
 
 class KnowsRest(Protocol):
@@ -164,7 +164,7 @@ class HasStandIn(Protocol):
     """
 
     stands_in: bool
-    """Whether this is a stand-in, or was made of one."""
+    """Whether this is a stand-in, or was created from one."""
 
     def __stand_in__(self) -> Hashable:
         """Return the stand-in. A value that an action returned for a stand-in may drop more information."""
@@ -184,7 +184,7 @@ class KeySyntax(NamedTuple):
     least: int
     """Bytes below this one are always spelled with an escape."""
     spelling: str
-    """How a quoted key is read: ``"json"``, as RFC 8259 (section 7) says."""
+    """The syntax of a quoted key: ``"json"`` (RFC 8259, section 7)."""
 
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Hashable | None])
@@ -260,7 +260,7 @@ def depends_on(of: Callable[[Any], Hashable]) -> Callable[[Callable[[Any], Expr]
 
 
 ALIKE: Final = b"\0"
-"""What an action reads that :func:`tells_apart` some texts from the rest, in place of one of these."""
+"""The text that stands in for equivalent texts in an action marked with :func:`tells_apart`."""
 
 
 def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
@@ -369,4 +369,4 @@ class RuleSet:
     initial: Hashable = ()
     sources: tuple[SourceText, ...] = ()
     as_part: Any = field(default=None, init=False, compare=False, repr=False)
-    """What is known of the rules as a part of others; None until it is asked for."""
+    """Cached data about the rules as a part of others; None until requested."""

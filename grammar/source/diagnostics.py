@@ -63,7 +63,7 @@ class BudgetError(StackmaskError):
     """The name of the limit: a field of ``Limits``, or an argument of the call."""
 
     value: float
-    """What it is: bytes, seconds or a count, as the limit says."""
+    """The value of the limit, in bytes, seconds or a count."""
 
     def __init__(
         self, limit: str, value: float, what: str, *, fixed: bool = False, advice: str | None = None
@@ -99,22 +99,22 @@ class Diagnostic:
     """One problem of a grammar, and its position."""
 
     code: str
-    """Stable: ``G003`` means the same in all versions (``grammar/source/diagnostic_codes.py`` lists them)."""
+    """The stable code, such as ``G003`` (``grammar/source/diagnostic_codes.py`` lists all)."""
 
     message: str
-    """What is wrong, in one line."""
+    """The problem, in one line."""
 
     span: Span | None = None
-    """The characters that it is about, with the number of the source; None where no place can be named."""
+    """The characters of the problem, with the number of the source; None if there is no specific place."""
 
     label: str = ""
-    """What stands beside the caret."""
+    """The text next to the caret."""
 
     help: str = ""
-    """What to do about it, where that is known."""
+    """The remedy, if known."""
 
     severity: Literal["error", "warning"] = "error"
-    """A grammar with errors is refused; warnings are what ``Grammar.warnings`` and ``stackmask lint`` tell."""
+    """Errors make a grammar invalid; ``Grammar.warnings`` and ``stackmask lint`` report warnings."""
 
 
 class Warnings(tuple[Diagnostic, ...]):
@@ -156,10 +156,10 @@ class GrammarError(StackmaskError):
     """A grammar cannot be used; carries all diagnostics of the stage that refused it."""
 
     diagnostics: tuple[Diagnostic, ...]
-    """What is wrong, by place; at least one."""
+    """The problems, by place; at least one."""
 
     sources: tuple[SourceText, ...]
-    """The texts that the places are in; a diagnostic has the number of its own."""
+    """The source texts; a diagnostic refers to one by number."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], sources: Sequence[SourceText] = ()) -> None:
         self.diagnostics = tuple(sorted(diagnostics, key=_position))

@@ -9,7 +9,7 @@ class ToolError(StackmaskError):
     """A tool, a style or an option cannot be used; ``pointer`` is its location in the request."""
 
     pointer: str
-    """The place in the request, as a JSON pointer; empty for the whole of it."""
+    """The place in the request, as a JSON pointer; empty for the whole request."""
 
     def __init__(self, pointer: str, problem: str) -> None:
         self.pointer = pointer
@@ -23,10 +23,10 @@ class TurnError(StackmaskError):
     """The place in the text, in characters from 0."""
 
     problem: str
-    """What is wrong there."""
+    """The problem at this place."""
 
     is_cut: bool
-    """Whether the text only ends too early: more of it might make a turn. Otherwise it is malformed."""
+    """Whether the text is only truncated, so that more text could complete it; otherwise it is malformed."""
 
     def __init__(self, offset: int, problem: str, is_cut: bool = False) -> None:
         self.offset = offset

@@ -47,25 +47,25 @@ class Call(Generic[R]):
     """The name of the tool."""
 
     arguments: dict[str, Any]
-    """Its arguments by name, as values of JSON."""
+    """The arguments by name, as JSON values."""
 
     number: str = ""
-    """What the style counts calls by; empty if it does not."""
+    """The number of the call, if the style counts calls; otherwise empty."""
 
     written: str = field(default="", compare=False, repr=False)
-    """The arguments as the model has written them."""
+    """The arguments as the model wrote them."""
 
     tool: Tool | None = field(default=None, compare=False, repr=False)
-    """The tool that is called; None if the parser was not given it."""
+    """The called tool; None if the parser does not know it."""
 
     id: str = field(default_factory=_new_id, compare=False, repr=False)
-    """What the result of the call names it by in the next request, in the form that the chat templates of the style take."""
+    """The id by which the result refers to the call in the next request, as the chat templates of the style require."""
 
     offset: int = field(default=0, compare=False, repr=False)
-    """The place in the turn where it begins, in characters."""
+    """The position in the turn where the call begins, in characters."""
 
     style: ToolStyle | None = field(default=None, compare=False, repr=False)
-    """The style that it was read in."""
+    """The style of the turn."""
 
     def run(self) -> R:
         """Call the function of the tool with arguments of its declared types; return its result.
@@ -84,13 +84,13 @@ class Delta:
     """A piece of a turn as it arrives: more text of the reasoning or the content, or a complete call."""
 
     kind: Literal["reasoning", "content", "call"]
-    """What this is a piece of."""
+    """The part of the turn that this belongs to."""
 
     text: str = ""
     """More of the reasoning or the content; empty for a call."""
 
     call: Call | None = None
-    """The whole call; None for text."""
+    """The complete call; None for text."""
 
 
 @dataclass(slots=True)
@@ -179,13 +179,13 @@ class TurnParser:
     """
 
     style: ToolStyle
-    """The markers that it reads."""
+    """The style of the turn."""
 
     tools: dict[str, Tool]
-    """The tools that it knows, by name."""
+    """The known tools, by name."""
 
     schemas: dict[str, ArgumentSchema]
-    """How the arguments of each tool are read, by name."""
+    """The argument schemas of the tools, by name."""
 
     def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
         self.style = style_of(style)
@@ -568,7 +568,7 @@ class ArgumentsDelta:
     """The number of the call in its turn, from 0."""
 
     text: str
-    """What has come since the last one, as the model writes it; never empty."""
+    """The new text of the arguments, as the model writes it; never empty."""
 
 
 @final

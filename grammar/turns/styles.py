@@ -26,58 +26,58 @@ class ToolStyle:
     """
 
     calls: tuple[tuple[str, str], ...]
-    """What stands before and after the arguments of a call, in one or several spellings.
+    """The text before and after the arguments of a call, in one or several spellings.
 
     ``{name}`` is the name of the tool, ``{id}`` a number.
     """
 
     arguments: str = "json"
-    """How arguments are written: "json", or a style of ``Grammar.from_structural_tag``.
+    """The notation of arguments: "json", or a style of ``Grammar.from_structural_tag``.
 
-    "text": of tools with a grammar, what the grammar allows; "python": ``a=1, b="x"``.
+    "text": for tools with a grammar, a string of the grammar; "python": ``a=1, b="x"``.
     """
 
     section: tuple[str, str] = ("", "")
-    """What stands before and after all calls of a turn; both are empty if nothing does."""
+    """The text before and after all calls of a turn; both may be empty."""
 
     between: str = ""
-    """What stands between two calls of a section."""
+    """The text between two calls of a section."""
 
     trigger: str = ""
-    """How each call begins in free text; empty where a section encloses all calls."""
+    """The beginning of each call in free text; empty if a section encloses all calls."""
 
     thinking: tuple[str, str] = ("<think>", "</think>")
-    """What stands before and after the reasoning."""
+    """The text before and after the reasoning."""
 
     excludes: tuple[str, ...] = ()
-    """Markers that free text never holds, since parsers of servers would take them for a call."""
+    """Markers that are excluded from free text, since servers would parse them as a call."""
 
     content: tuple[str, tuple[str, ...]] = ("", ())
-    """What begins a block of text, and what may end it; empty where text stands without markers."""
+    """The beginning of a block of text, and its possible ends; empty if text has no markers."""
 
     glue: str = ""
-    """What is written between two such blocks."""
+    """The text between two such blocks."""
 
     end: str = ""
-    """What is written after the last block."""
+    """The text after the last block."""
 
     is_alone: bool = False
-    """Whether calls are all of a turn: other text does not begin as their section or trigger does."""
+    """Whether a turn with calls contains nothing else: other text does not begin like their section or trigger."""
 
     ends_with_calls: bool = False
-    """Whether parsers take what follows a call for a part of it, so that only calls follow; in the model profile always so."""
+    """Whether only calls may follow a call, since parsers would read other text as a part of it; always so in "model"."""
 
     blanks: str = r"[ \n\t\r]*"
-    """A pattern of ECMA-262 of the blanks between parts of JSON arguments, in the exact profile."""
+    """An ECMA-262 pattern of the blanks between parts of JSON arguments, in the exact profile."""
 
     reasons: bool = True
     """Whether ``reasoning="auto"`` lets a turn begin with reasoning."""
 
     call_id: str = ""
-    """The id of a call in messages, of ``{name}`` and ``{id}``; empty for nine letters and digits, which every template takes."""
+    """The id of a call in messages, with ``{name}`` and ``{id}``; empty for nine letters and digits, which all templates accept."""
 
     json_messages: bool = False
-    """Whether chat templates want calls as OpenAI's interface has them: arguments as JSON text, and content that may be None."""
+    """Whether chat templates expect calls in OpenAI's format: arguments as JSON text, and content that may be None."""
 
     @property
     def begin(self) -> str:

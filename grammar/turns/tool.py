@@ -60,34 +60,34 @@ class Tool:
     """
 
     name: str
-    """What the model calls it."""
+    """The name for the model."""
 
     description: str
-    """What it does, in words for the model; may be empty."""
+    """The description for the model; may be empty."""
 
     parameters: Any
-    """The JSON Schema of its arguments; None allows any object."""
+    """The JSON Schema of the arguments; None allows any object."""
 
     strict: bool | None
-    """Whether arguments must fit the schema; False allows any object too, as the report says, None is what the style does."""
+    """Whether arguments must match the schema; False also allows any object, and notes it in the report; None is up to the style."""
 
     function: Callable[..., Any] | None
-    """What ``run`` calls; None if the tool is no function."""
+    """The function that ``run`` calls; None if the tool has none."""
 
     grammar: Grammar | None
-    """The grammar of its only argument, where that is text in styles with such arguments; else None."""
+    """The grammar of the only argument, in styles with text arguments; otherwise None."""
 
     input: str
     """The name of that argument."""
 
     is_text: bool
-    """Whether its only argument is any text, as of a custom tool without a format."""
+    """Whether the only argument is any text, as for a custom tool without a format."""
 
     has_pattern: bool
-    """Whether its schema says of that text what its grammar says, so that JSON will do too."""
+    """Whether the schema constrains the text as the grammar does, so that JSON arguments work too."""
 
     kept_calls: Kept
-    """What grammars have kept of its calls, so that later ones cost less."""
+    """A cache of the grammars of its calls."""
 
     _rules: dict[RulesKey, tuple[RuleSet, Report]]
     _reading: ArgumentSchema | None  # of the schema, once arguments are read

@@ -33,10 +33,26 @@ NAMED: Final = (
     (0x2010, 0x2040),
     (0x20A0, 0x20C0),
     (0x2190, 0x2300),
-    (0x2500, 0x2700),
+    (0x2500, 0x27C0),
+    (0xFE00, 0xFE10),
+    (0x1D400, 0x1D800),
+    (0x1F300, 0x1F700),
+    (0x1F900, 0x1FA00),
 )
+# further names of characters that have no other name, or a longer one
+ALIASES: Final = """
+NULL|NUL|START OF HEADING|SOH|START OF TEXT|STX|END OF TEXT|ETX|END OF TRANSMISSION|EOT|ENQUIRY|ENQ|ACKNOWLEDGE|ACK|ALERT
+BEL|BACKSPACE|BS|CHARACTER TABULATION|HORIZONTAL TABULATION|HT|TAB|LINE FEED|NEW LINE|END OF LINE|LF|NL|EOL|LINE TABULATION
+VERTICAL TABULATION|VT|FORM FEED|FF|CARRIAGE RETURN|CR|SHIFT OUT|SO|SHIFT IN|SI|DATA LINK ESCAPE|DLE|DEVICE CONTROL ONE|DC1
+DEVICE CONTROL TWO|DC2|DEVICE CONTROL THREE|DC3|DEVICE CONTROL FOUR|DC4|NEGATIVE ACKNOWLEDGE|NAK|SYNCHRONOUS IDLE|SYN
+END OF TRANSMISSION BLOCK|ETB|CANCEL|CAN|END OF MEDIUM|EOM|EM|SUBSTITUTE|SUB|ESCAPE|ESC|FILE SEPARATOR|FS|GROUP SEPARATOR|GS
+RECORD SEPARATOR|RS|UNIT SEPARATOR|US|SP|DELETE|DEL|NEXT LINE|NEL|NBSP|SHY|ZWSP|ZWNJ|ZWJ|LRM|RLM|LRE|RLE|PDF|LRO|RLO|NNBSP
+WJ|LRI|RLI|FSI|PDI|BYTE ORDER MARK|BOM|ZWNBSP|ZERO WIDTH NO-BREAK SPACE|REPLACEMENT CHARACTER|OBJECT REPLACEMENT CHARACTER
+"""
+IDEOGRAPH: Final = "CJK UNIFIED IDEOGRAPH-"  # and the digits of its code
 
-# asks an interpreter: the ranges of characters that identifiers begin with and go on with, and names of characters
+# asks an interpreter: the ranges of characters that identifiers begin with and continue with, names of characters, and the
+# ranges of ideographs
 QUESTION: Final = r"""
 import glob, json, re, sys, sysconfig, unicodedata
 def ranges(test):
@@ -49,23 +65,27 @@ def ranges(test):
                 found.append([code, code])
     return found
 names = set()
-for low, high in json.loads(sys.argv[1]):
+named, aliases, ideograph = json.loads(sys.argv[1])
+names.update(aliases)
+for low, high in named:
     names |= {unicodedata.name(chr(code), "") for code in range(low, high)}
 for path in glob.glob(sysconfig.get_path("stdlib") + "/**/*.py", recursive=True):
     if "site-packages" not in path:
         names |= set(re.findall(r"\\N\{([^}\n]*)\}", open(path, encoding="utf-8", errors="replace").read()))
 def known(name):
     try:
-        return len(unicodedata.lookup(name)) == 1
+        return len(unicodedata.lookup(name)) == 1 and not name.startswith(ideograph)
     except KeyError:
         return False
-print(json.dumps([ranges(str.isidentifier), ranges(lambda c: ("a" + c).isidentifier()), sorted(filter(known, names))]))
+ideographs = ranges(lambda c: unicodedata.name(c, "").startswith(ideograph))
+print(json.dumps([ranges(str.isidentifier), ranges(lambda c: ("a" + c).isidentifier()), sorted(filter(known, names)), ideographs]))
 """
 
 
 def answers(python: Path) -> Any:
     """Return what an interpreter answers to the question."""
-    command = [str(python), "-c", QUESTION, json.dumps(NAMED)]
+    question = [NAMED, ALIASES.strip().replace("\n", "|").split("|"), IDEOGRAPH]
+    command = [str(python), "-c", QUESTION, json.dumps(question)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -131,6 +151,7 @@ def in_copy(body: str, copy: str, defined: dict[str, set[str]]) -> str:
 # -- Strings -------------------------------------------------------------------------------------------------
 
 HEX: Final = "[0-9A-Fa-f]"
+HEX_UPPER: Final = "[0-9A-F]"
 ESCAPE: Final = f'"x" {HEX}{{2}} | "u" {HEX}{{4}} | "U00" ("0" | "10") {HEX}{{4}} | "U000" {HEX}{{5}} | "N{{" character "}}"'
 
 
@@ -313,9 +334,32 @@ def char_class(ranges: list[list[int]], *more: str) -> str:
     )
 
 
+def hex_range(low: str, high: str) -> str:
+    """Return an expression for the hexadecimal numbers from low to high, which have as many digits."""
+    if set(low) == {"0"} and set(high) == {"F"}:
+        return f"{HEX_UPPER}{{{len(low)}}}"
+    if len(low) == 1:
+        return "[" + "".join("0123456789ABCDEF"[int(low, 16) : int(high, 16) + 1]) + "]"
+    if low[0] == high[0]:
+        return f'"{low[0]}" ({hex_range(low[1:], high[1:])})'
+    parts, rest = [], len(low) - 1
+    first, last = int(low[0], 16), int(high[0], 16)
+    if set(low[1:]) != {"0"}:
+        parts.append(f'"{low[0]}" ({hex_range(low[1:], "F" * rest)})')
+        first += 1
+    if set(high[1:]) != {"F"}:
+        last -= 1
+        ending = [f'"{high[0]}" ({hex_range("0" * rest, high[1:])})']
+    else:
+        ending = []
+    if first <= last:
+        parts.append("[" + "0123456789ABCDEF"[first : last + 1] + f"] {HEX_UPPER}{{{rest}}}")
+    return " | ".join(parts + ending)
+
+
 def grammar_of(version: tuple[int, int], python: Path) -> str:
     """Return the grammar of a version."""
-    start, more, names = answers(python)
+    start, more, names, ideographs = answers(python)
     rules: dict[str, str] = {}
     found = list(sections(version))
     defined: dict[str, set[str]] = {"_": {"line", "b", *FIELDS}}
@@ -339,7 +383,12 @@ def grammar_of(version: tuple[int, int], python: Path) -> str:
         "NAME": f"({char_class(start)} {char_class(more)}* - ({words})) end",
         "CAPTURED": f'({char_class(start)} {char_class(more)}* - ("_" | {words})) end',
         "end": '"" !>> [A-Za-z0-9_\\x80-\\u{10FFFF}]',
-        "character": " | ".join(f'"{name}"' for name in names),
+        "character": " | ".join(
+            [f'"{name}"' for name in names]
+            + [
+                f'"{IDEOGRAPH}" ({" | ".join(hex_range(f"{low:X}", f"{high:X}") for low, high in ideographs)})'
+            ]
+        ),
     } | BLANKS
     rules["NAME"] = f"(identifier - ({words})) end"
     rules["CAPTURED"] = f'(identifier - ("_" | {words})) end'

@@ -52,16 +52,16 @@ class CompiledFsm:
     )  # fmt: skip
 
     grammar: Grammar | None
-    """What it was made of; None if it was loaded from a file."""
+    """The source grammar; None if it was loaded from a file."""
 
     vocabulary: Vocabulary
-    """The vocabulary that its masks are for."""
+    """The vocabulary of its masks."""
 
     dfa: Dfa
     """The minimal automaton over bytes."""
 
     index: TokenIndex
-    """The tokens that each state allows, and where they lead."""
+    """The allowed tokens of each state, and the states after them."""
 
     paths: Paths
     """The compressed automaton: a path of forced bytes is one edge."""

@@ -23,10 +23,10 @@ class FsmBudgetError(BudgetError):
     """
 
     estimate: int
-    """Bytes that automaton and index would take at least."""
+    """A lower bound on the bytes of automaton and index."""
 
     states: int
-    """States that the automaton would have at least."""
+    """A lower bound on the states of the automaton."""
 
     def __init__(self, memory: int, estimate: int, states: int, what: str) -> None:
         self.limit = "memory"

@@ -9,7 +9,7 @@ from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation.errors import GenerationError
 
 Finish: TypeAlias = Literal["whole", "cut"] | None
-"""How texts end where ``max_new_tokens`` is reached. None: whole, where that is possible."""
+"""How texts end if ``max_new_tokens`` is reached. None: "whole" if possible."""
 
 
 def check_finish(finish: Any) -> None:

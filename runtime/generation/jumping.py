@@ -56,7 +56,7 @@ _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
 
 
 def check_jump(jump: str) -> None:
-    """Raises: GenerationError if there is no such mode."""
+    """Check the name of a mode. Raises: GenerationError if it is unknown."""
     if jump not in ("canonical", "draft", "off"):
         raise GenerationError(f'jump is {jump!r}, not "canonical", "draft" or "off"')
 
@@ -79,22 +79,22 @@ class JumpDecoding:
     """
 
     grammars: list[CompiledGrammar | None]
-    """One for every row, or one for each prompt; None is free text."""
+    """One grammar for all rows, or one for each prompt; None means free text."""
 
     vocabulary: Vocabulary | None
-    """That of all its grammars; None if there is none but free text."""
+    """The vocabulary of the grammars; None if there are none."""
 
     jump: str
-    """"canonical", "draft" or "off", as it was given."""
+    """The mode: "canonical", "draft" or "off"."""
 
     finish: Finish
-    """"whole", "cut" or None, as it was given."""
+    """The argument ``finish``: "whole", "cut" or None."""
 
     streamer: Any
-    """What gets the tokens as they come; None if nothing does."""
+    """The receiver of new tokens, or None."""
 
     reports: list[JumpReport]
-    """What was saved in each row of the last call."""
+    """A report on each row of the last call."""
 
     written: list[list[int]]
     """The tokens of each row of the last call, without prompt and padding."""
@@ -633,9 +633,9 @@ class _Context(Sequence[int]):
 
 @dataclass(slots=True)
 class JumpRow:
-    """One row. ``ids``: the tokens written; the first of them and then those ``ahead`` are in the cache, at ``columns``.
+    """One row. ``ids``: its tokens; the first of them, and then ``ahead``, are in the cache, at ``columns``.
 
-    ``ahead``: the rest of a draft, nothing but while the model reads it and chooses; then all of ``ids`` are read.
+    ``ahead``: the unverified rest of a draft that the model has read, together with all of ``ids``; or empty.
 
     ``room``: the maximum number of tokens; ``context``: the maximum after a jump. ``whole``: the text must
     end within them, and ``strict``: even if no completion can be found after a token. ``wrote``: tokens were
@@ -670,7 +670,7 @@ class JumpRow:
 
     @property
     def is_read(self) -> bool:
-        """Whether the model has read all that is written, so that it has said what comes next."""
+        """Whether the model has read all tokens of the row, so that the next logits are known."""
         return not self.done and len(self.columns) >= len(self.ids)
 
     @property
@@ -679,7 +679,7 @@ class JumpRow:
         return self.matcher is not None and not self.matcher.is_terminated()
 
     def write(self, token: int) -> list[int]:
-        """Take a token that the model has chosen; return the columns that are not valid any more."""
+        """Append a token chosen by the model; return the cache columns that are no longer valid."""
         if self.matcher is not None and not self.matcher.accept_token(token):
             raise GenerationError(f"the token chosen is refused: {self.matcher.refusal}")
         self.accepted += self.ahead[:1] == (token,)
@@ -689,7 +689,7 @@ class JumpRow:
         return dropped
 
     def draft(self, batch: int) -> None:
-        """Propose tokens for the model to read. ``batch``: how many rows wait for it."""
+        """Draft tokens for the model to read. ``batch``: the number of rows in the forward pass."""
         if self.matcher is None or self.sources is None or not self.is_live:
             return
         room = min(self.room, self.context) - len(self.ids) - 1
@@ -705,9 +705,9 @@ class JumpRow:
         self.drafted += len(self.ahead)
 
     def replace(self, keep: int, tokens: Sequence[int]) -> list[int]:
-        """Write tokens after the first ``keep``; return the columns that are not valid any more.
+        """Replace the tokens after the first ``keep``; return the cache columns that are no longer valid.
 
-        Those that the draft has there have been read already; it ends where it differs.
+        Tokens that equal the draft have been read already; the draft ends at the first difference.
         """
         read = self.ahead if keep == len(self.ids) else ()
         same = 0
@@ -784,7 +784,7 @@ class JumpRow:
         return fits
 
     def fits(self, written: int) -> bool:
-        """Return whether the text can still end after that many tokens."""
+        """Return whether the text can still end in time after ``written`` tokens in total."""
         if not self.whole or self.matcher is None:
             return True
         from stackmask.runtime.matching.budgets import can_end_within
@@ -798,7 +798,7 @@ class JumpRow:
         return bool(fits)
 
     def fits_after(self, token: int) -> bool:
-        """Return whether the text can still end after one more token that the grammar allows."""
+        """Return whether the text can still end in time after one more allowed token."""
         if not self.whole or self.matcher is None:
             return True
         self.matcher.accept_token(token)
@@ -815,7 +815,7 @@ class JumpRow:
             return False
 
     def cut(self, length: int) -> None:
-        """End the row after its first tokens."""
+        """Truncate the row to ``length`` tokens, and end it."""
         surplus = len(self.ids) - length
         self.forced -= min(surplus, self.forced)
         del self.ids[length:], self.columns[length:]

@@ -66,10 +66,10 @@ class GrammarLogitsProcessor(LogitsProcessor):
     """
 
     supports_continuous_batching = False
-    """What transformers asks: rows may not come and go during a call."""
+    """False, since rows cannot change during a call; an attribute required by transformers."""
 
     closing_at: list[int | None]
-    """Of each row, after how many tokens only closing was left of ``wrap_up``; None before that. Empty before the first step."""
+    """For each row, the number of tokens after which the rest of ``wrap_up`` only sufficed to end, or None."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         check_room(max_new_tokens)
         self._watched = watched_tokens(wrap_up, max_new_tokens)
         self.closing_at = []
-        """How many tokens each row of the call had when only closing was left of the share ``wrap_up``; None before."""
+        """Empty before the first step."""
         self._room = None if finish == "cut" else max_new_tokens
         self._finish = finish
         self._grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)

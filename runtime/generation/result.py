@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_CALLS: Final = 20  # that a notebook shows
 
 Prompt: TypeAlias = str | Sequence[Mapping[str, Any]]
-"""Text, or the messages of a chat (the tokenizer's chat template lays them out)."""
+"""Text, or the messages of a chat (rendered by the tokenizer's chat template)."""
 
 Prompts: TypeAlias = Prompt | Sequence[Prompt]
 
@@ -34,28 +34,28 @@ class JumpReport:
     """The model calls that jump-forward saved for one text."""
 
     mode: str
-    """What ``generate`` was told: "canonical", "draft" or "off"."""
+    """The argument ``jump`` of ``generate``: "canonical", "draft" or "off"."""
 
     model_calls: int
-    """Calls of the model that this text took part in, the one that reads the prompt included."""
+    """The number of model calls for this text, including the one that reads the prompt."""
 
     avoided_calls: int
-    """How many fewer these are than tokens written; the stop token counts."""
+    """The number of tokens, including the stop token, minus ``model_calls``."""
 
     forced_tokens: int
-    """Tokens that were written without asking the model."""
+    """The number of tokens appended without calling the model."""
 
     taken_back: int
-    """Tokens of the model that were written anew, as part of longer ones."""
+    """The number of the model's tokens that were replaced by longer ones."""
 
     note: str = ""
-    """What stood in the way last, or why there was no jumping at all; empty if nothing did."""
+    """The last reason against a jump, or the reason why jump-forward was not used; may be empty."""
 
     drafted_tokens: int = 0
-    """Tokens that the model has read before it chose them."""
+    """The number of draft tokens that the model read."""
 
     accepted_tokens: int = 0
-    """Those of them that it then chose."""
+    """The number of draft tokens that the model then chose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +67,43 @@ class GenerationResult(Generic[T, R]):
     """
 
     prompt: Prompt = field(repr=False)
-    """The prompt as it was given."""
+    """The prompt."""
 
     text: str
-    """What was written: without prompt, stop token and special tokens; of a turn with its markers."""
+    """The generated text, without prompt, stop token and special tokens; for a turn with its markers."""
 
     token_ids: tuple[int, ...] = field(repr=False)
-    """The ids of the tokens written, without prompt, stop token and padding."""
+    """The ids of the generated tokens, without prompt, stop token and padding."""
 
     finished: bool
-    """Whether the text is a whole one of the grammar; without a grammar, whether a stop token ended it."""
+    """Whether the text is a complete string of the grammar; without a grammar, whether a stop token ended it."""
 
     reason: Reason
     """What ended the text: "stop" a stop token, "length" ``max_new_tokens``, "interrupted" a stopping criterion or the caller."""
 
     jumps: JumpReport | None = field(default=None, repr=False)
-    """What jump-forward has saved; None with ``jump="off"``."""
+    """The report of jump-forward; None with ``jump="off"``."""
 
     parsed: T | None = field(default=None, compare=False)
-    """The value of the text; None if there is none, and then ``parse_error`` says why."""
+    """The value of the text; None if there is none, for the reason in ``parse_error``."""
 
     parse_error: str = field(default="", compare=False, repr=False)
-    """Why there is no value; empty if there is one, or the grammar has no values."""
+    """The reason that there is no value; empty if there is one, or the grammar has no values."""
 
     content: str = field(default="", compare=False, repr=False)
-    """Of a turn, the answer without reasoning, calls and markers; else ``text``."""
+    """For a turn, the answer without reasoning, calls and markers; otherwise ``text``."""
 
     reasoning: str = field(default="", compare=False, repr=False)
-    """Of a turn, the text of its reasoning; else empty."""
+    """For a turn, the text of its reasoning; otherwise empty."""
 
     calls: tuple[Call[R], ...] = field(default=(), compare=False, repr=False)
-    """Of a turn, its calls in order; else empty."""
+    """For a turn, its calls in order; otherwise empty."""
 
     closing_at: int | None = field(default=None, compare=False, repr=False)
-    """How many tokens were written when only closing was left of the share ``wrap_up``; None if that did not come, or was not asked for."""
+    """The number of tokens after which the rest of ``wrap_up`` only sufficed to end; None if not reached or requested."""
 
     note: str = field(default="", compare=False, repr=False)
-    """Why the text is not finished, in one line; empty if it is."""
+    """The reason that the text is not finished, in one line; empty if it is."""
 
     __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)  # one parameter will do
 

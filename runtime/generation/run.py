@@ -83,10 +83,10 @@ def generate(
     ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is called for each new
     piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of steps. ``seed``
     makes sampling reproducible without changing torch's global generators. ``jump``: "canonical" appends
-    forced text without calling the model, tokenized as the tokenizer would; "draft" lets the model choose every
-    token; both let it read several tokens at a time where they can be guessed, and it chooses as it would
-    without; "off" does neither. Beam search, drafts of transformers (prompt lookup, assistants) and
-    encoder-decoder models never jump. ``finish``: "whole" completes each constrained text within
+    forced text without calling the model, tokenized as the tokenizer would; with "draft" the model chooses
+    every token; both also draft tokens for the model to verify in one call, as in speculative decoding; "off"
+    does neither. Jump-forward is not used with beam search, with prompt lookup or assistants of transformers,
+    or with encoder-decoder models. ``finish``: "whole" completes each constrained text within
     ``max_new_tokens``, stop token included, and raises an error if the limit is too small; "cut" truncates texts
     at the limit; None, the default, is "whole" if the limit is large enough. ``wrap_up``: a share of
     ``max_new_tokens``; ``result.closing_at`` is the number of tokens after which the rest of it was only enough

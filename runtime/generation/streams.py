@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 SECONDS_AT_EXIT: Final = 10.0  # for the steps that streams are in when the program ends
 Partial: TypeAlias = dict[str, Any] | list[Any] | str | float | Enum | None
-"""What a text has so far of its value, in plain Python values; a member of an Enum once it can be no other."""
+"""The value of an incomplete text, in plain Python values; a member of an Enum once it is unambiguous."""
 
 _running: Final[WeakSet[TextStream]] = WeakSet()
 
@@ -57,7 +57,7 @@ class _Closing(ABC):
         """End the generation after its current step, and wait for it."""
 
     async def aclose(self) -> None:
-        """Do the same as ``close`` while other tasks run."""
+        """End the generation like ``close``, without blocking the event loop."""
         await asyncio.to_thread(self.close)
 
     def __enter__(self) -> Self:

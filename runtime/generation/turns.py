@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 Began: TypeAlias = Literal["", "opened", "closed"]
-"""What the prompt says of the reasoning: nothing, that it has begun, or that it is over."""
+"""The state of the reasoning at the end of the prompt: not begun, begun, or ended."""
 
 THINKING_SWITCHES: Final = ("enable_thinking", "thinking")  # what chat templates call them
 _BLANKS: Final = " \n"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 MISSING: Final = object()
-"""No grammar was given, which None would be: free text."""
+"""Marks a missing grammar; None means free text."""
 
 
 @dataclass(frozen=True, slots=True)

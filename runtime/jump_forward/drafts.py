@@ -1,9 +1,9 @@
-"""Drafts: the tokens that probably come next, for a model to verify several of them in one pass.
+"""Drafts: the probable next tokens, for a model to verify in one forward pass.
 
-A draft is a text that the grammar allows, in the tokens that the tokenizer would write. It begins with the forced
-text. Where the grammar leaves a choice, a guess is copied from the request itself: from an earlier call with the same
-key, from the values and words of the prompt. The grammar steers: a guess is cut at the first byte that it forbids, and
-forced text follows again, up to the next guess. Drafts need not be right: a wrong one costs time, but no output.
+A draft is a text that the grammar allows, in the tokens that the tokenizer would produce. It begins with the forced
+text. If the grammar leaves a choice, the text is copied from the request itself: from an earlier call with the same
+key, or from the values and words of the prompt. Copied text is truncated at the first byte that the grammar forbids,
+and forced text follows, up to the next choice. A wrong draft costs time, but does not change the output.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _AFTER_WORD: Final = 8  # bytes that may stand between a key and its value
 
 
 class Draft(NamedTuple):
-    """Tokens that probably come next, and where each comes from: FORCED, PROMPT or EARLIER."""
+    """The probable next tokens, and the source of each: FORCED, PROMPT or EARLIER."""
 
     tokens: tuple[int, ...] = ()
     sources: tuple[int, ...] = ()
@@ -69,15 +69,15 @@ FORGOTTEN: Final = 1 / 64  # how much of what was learned is forgotten where not
 
 
 def least_rate(batch: int) -> float:
-    """Return how likely a token must be to be read ahead, in a batch of so many rows.
+    """Return the minimum probability of a token to be drafted, for the number of rows in a batch.
 
-    A row saves its share of a step with each accepted token, and every row waits for each token that is read.
+    A row saves its share of a step with each accepted token, but all rows wait for each token that is read.
     """
     return batch / (batch + FREE_COLUMNS)
 
 
 class Values:
-    """Values of a text in the order of their places. ``plain``: whether a value is a mere word."""
+    """Values in a text, by position. ``plain``: whether a value is a common word."""
 
     def __init__(self, found: list[tuple[int, bytes]], plain: Callable[[bytes], bool]) -> None:
         self.found = [value for value in found if value[1]][-MAX_VALUES:]
@@ -86,14 +86,14 @@ class Values:
         self._order = sorted(range(len(self.found)), key=self._plain.__getitem__)
 
     def rest(self, begun: bytes) -> bytes | None:
-        """Return the rest of the first value that begins so; nothing of one that is just this. None: there is none."""
+        """Return the rest of the first value with this prefix, empty if a value equals it; None if there is none."""
         longer = [value for _, value in self.found if value.startswith(begun)]
         if not longer:
             return None
         return b"" if begun in longer else longer[0][len(begun) :]
 
     def likely(self, words: list[int], line: bytes) -> Iterator[bytes]:
-        """Yield values, those first that stand next to the places of words. None that a line has already."""
+        """Yield the values that are not in the line, beginning with those next to the positions of words."""
         near = []
         for word in words:
             i = bisect_left(self._places, word)
@@ -108,9 +108,9 @@ class Values:
 
 
 class Sources:
-    """What the drafts of one request are copied from; remembers its last draft.
+    """The sources of the drafts of one request, and its last draft.
 
-    ``prompt``: the bytes of the prompt. Cost: a pass over the last ``NEARBY`` bytes, when a guess first needs it.
+    ``prompt``: the bytes of the prompt. Cost: a pass over the last ``NEARBY`` bytes, on first use.
     """
 
     def __init__(self, prompt: bytes) -> None:
@@ -122,7 +122,7 @@ class Sources:
         self._chosen: dict[int, bytes] = {}
 
     def worth(self, draft: Draft, batch: int) -> Draft:
-        """Return the first tokens of a draft, as far as reading them gives more than it costs (``least_rate``)."""
+        """Return the leading tokens of a draft that are probable enough to be read (``least_rate``)."""
         rate, least = 1.0, least_rate(batch)
         for n, source in enumerate(draft.sources):
             if (
@@ -137,7 +137,7 @@ class Sources:
         return draft
 
     def judge(self, draft: Draft, accepted: int) -> None:
-        """Learn from a draft of which the first tokens were accepted."""
+        """Update the rates by the number of accepted tokens of a draft."""
         for n, source in enumerate(draft.sources[: accepted + 1]):
             if n in (0, accepted) or source != draft.sources[n - 1]:
                 self.rates[source] += LEARNED * ((n < accepted) - self.rates[source])
@@ -167,7 +167,7 @@ class Sources:
         return words
 
     def earlier(self, written: bytes, anchor: bytes) -> tuple[bytes, int]:
-        """Return the text after the last place that was like the end of what is written, and its source."""
+        """Return the text after the last occurrence of the anchor, and its source."""
         if not anchor:
             return b"", PROMPT
         source = EARLIER if b'"' in anchor or b"=" in anchor else PROMPT
@@ -189,7 +189,7 @@ class Sources:
         )
 
     def number(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
-        """Return the rest of the number of the prompt that was begun, or the one that may be meant after a key."""
+        """Return the rest of a begun number of the prompt, or else the most likely number after a key."""
         tail = written[-_TAIL:]
         begun = tail[len(tail.translate(_IS_NUMBER).rstrip(b"d")) :]
         if begun:
@@ -197,7 +197,7 @@ class Sources:
         return next(filter(fits, self._likely(self._numbers, written, anchor)), b"")
 
     def string(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
-        """Return the rest of the value of the prompt that was begun, or that is meant after a key, with its quote."""
+        """Return the rest of a begun value of the prompt, or else the most likely value after a key, with its quote."""
         tail = written[-_TAIL:]
         begun = tail[max(tail.rfind(b'"'), tail.rfind(b">"), tail.rfind(b"\n"), tail.rfind(b": ") + 1) + 1 :]
         if begun:
@@ -207,7 +207,7 @@ class Sources:
         return next((value + b'"' for value in likely if fits(value)), b"")
 
     def choice(self, place: int, written: bytes, choices: Choices) -> bytes:
-        """Return the choice that has most of its words in the prompt; of equal ones the last, which closes."""
+        """Return the choice with the largest share of words in the prompt; on a tie the last one, which closes."""
         chosen = self._chosen.get(place)
         if chosen is None:
             if len(self._chosen) >= MAX_REMEMBERED:
@@ -232,7 +232,7 @@ class Sources:
 
 
 def _anchor(written: bytes) -> bytes:
-    """Return the last word and what stands after it, if that is short."""
+    """Return the last word and the text after it, if that is short."""
     tail = written[-_TAIL:]
     kinds = tail.translate(_IS_WORD)
     end = len(kinds.rstrip())
@@ -247,7 +247,7 @@ def _stem(word: bytes) -> bytes:
 
 
 class Choices(NamedTuple):
-    """What may come at a place: texts up to the next choice with their words, a number, nearly anything."""
+    """The choices at a state: texts up to the next choice, with their words; a number; nearly anything."""
 
     texts: tuple[bytes, ...]
     words: tuple[tuple[bytes, ...], ...]
@@ -256,14 +256,14 @@ class Choices(NamedTuple):
 
 
 class Guesser:
-    """Continue texts of one family by guesses. ``forced``: what may come. Not safe for several threads at once."""
+    """Guess continuations of the texts of one family. Not safe to use from several threads at once."""
 
     def __init__(self, forced: ForcedText) -> None:
         self._forced = forced
         self._choices: dict[int, Choices] = {}
 
     def _choices_at(self, place: int) -> Choices:
-        """Find what may come at a place."""
+        """Determine the choices at a state."""
         leads = self._forced.leads(place, MAX_CHOICES)
         digits = any(0x30 <= lead <= 0x39 for lead in leads)
         texts = []
@@ -281,7 +281,7 @@ class Guesser:
         return found
 
     def guess(self, place: int, written: bytes, sources: Sources) -> tuple[bytes, int]:
-        """Return a text that may come at a place after what is written, and where it comes from."""
+        """Return a probable continuation of the text at a state, and its source."""
         choices = self._choices.get(place) or self._choices_at(place)
 
         def fits(text: bytes) -> bool:
@@ -302,7 +302,7 @@ class Guesser:
         return (sources.choice(place, written, choices), PROMPT) if choices.texts else (b"", PROMPT)
 
     def pieces(self, place: int, written: bytes, sources: Sources, most: int, least: float) -> list[Piece]:
-        """Return the parts of a text that may come, ``most`` bytes or a few more, while they are likely enough."""
+        """Return the parts of a continuation of about ``most`` bytes, as long as its probability is at least ``least``."""
         pieces: list[Piece] = []
         size, rate = 0, 1.0
         while size < most and rate >= least:

@@ -1,4 +1,4 @@
-"""What jump-forward and drafts ask of a grammar over a vocabulary."""
+"""The interface between jump-forward and drafts, and a grammar over a vocabulary."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ FINAL: Final = 2  # or nothing
 
 
 class ForcedText(Protocol):
-    """What a planner asks of a grammar over a vocabulary: ``ForcedRuns`` and ``FsmRuns`` answer it."""
+    """The interface of a grammar over a vocabulary, implemented by ``ForcedRuns`` and ``FsmRuns``; places are states."""
 
     def run(self, place: int, /) -> tuple[bytes, int, int, int, int]:
-        """Return (bytes, how many of them are whole characters, what follows, token, next place)."""
+        """Return (forced bytes, the number in complete characters, what follows, token, next place)."""
 
     def after(self, place: int, text: bytes, /) -> int:
-        """Return the place after a text; 0 if it may not come."""
+        """Return the place after a text; 0 if the text is not allowed."""
 
     def taken(self, place: int, text: bytes, /) -> tuple[int, int]:
-        """Return (how many of the first bytes of a text may come, the place after them)."""
+        """Return (the number of leading bytes of a text that are allowed, the place after them)."""
 
     def leads(self, place: int, most: int, /) -> list[int]:
-        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+        """Return the bytes that may come next, in ascending order, at most ``most`` of them."""
 
     def crossings(self, text: bytes, place: int, most: int, /) -> list[tuple[int, tuple[int, ...]]]:
-        """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may go on after it."""
+        """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may extend past it."""
 
     def is_free(self, text: bytes, place: int, /) -> bool:
-        """Return whether no token can stand across a place inside a text."""
+        """Return whether no token can span a position inside a text."""

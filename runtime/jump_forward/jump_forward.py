@@ -176,9 +176,9 @@ class JumpPlanner:
     def draft(
         self, encoder: Encoder, config: int, history: TokenHistory, sources: Sources, count: int, batch: int
     ) -> Draft:
-        """Return at most ``count`` tokens that probably come next: see ``drafts``. ``batch``: rows that wait for them.
+        """Return at most ``count`` probable next tokens (see ``drafts``). ``batch``: the number of rows in the batch.
 
-        Cost: a comparison while the tokens come as the last draft has them; else tens of microseconds.
+        Cost: a comparison while the tokens match the last draft; otherwise tens of microseconds.
         """
         if encoder is not self._encoder:
             self._use(encoder)
@@ -197,7 +197,7 @@ class JumpPlanner:
         return sources.worth(Draft(tokens[:count], kinds[:count]), batch)
 
     def _drafted(self, pieces: list[Piece]) -> Draft:
-        """Encode the pieces of a draft, unit by unit: most of them were met before."""
+        """Encode the pieces of a draft, unit by unit, since most units are cached."""
         tokens: list[int] = []
         kinds: list[int] = []
         text = b""
@@ -236,7 +236,7 @@ class JumpPlanner:
                 kinds.append(ends[k][1])
 
     def _unit(self, text: bytes) -> tuple[int, ...]:
-        """Encode a text that stands after others; nothing if that cannot be done."""
+        """Encode a text that follows other text; empty if this is impossible."""
         # a tokenizer that puts a blank before every text is asked after a mark
         lead = b":" if self._adds_blank and text[:1] != b" " else b""
         made = None if _is_cut_short(text) else self._written(lead + text)

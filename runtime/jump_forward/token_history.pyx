@@ -87,9 +87,9 @@ cdef class TokenHistory:
         return True
 
     def tail(self, size_t size):
-        """Return the last bytes of the tokens accepted after all text: about ``size`` if there are so many.
+        """Return the last bytes, about ``size``, of the tokens accepted after the last text.
 
-        Special tokens have none. Cost: linear in what is returned, and in the special tokens there.
+        Special tokens have no bytes. Cost: linear in the result, and in the special tokens within it.
         """
         cdef size_t i = self.taken.size(), first = self.first(), total = 0, k
         cdef int32_t token
@@ -167,7 +167,7 @@ cdef class JumpCalls:
         return NOTHING
 
     cdef object find_draft(self, object sources, object count, object batch):
-        """Return a draft of at most so many tokens; here there is none."""
+        """Return a draft of at most ``count`` tokens; always empty here."""
         return EMPTY
 
     def expected_bytes(self):

@@ -33,15 +33,15 @@ def apply_token_bitmask_inplace(
     Shapes: logits (rows, vocab), (vocab,) or, for draft tokens, (batch, positions, vocab), of float16,
         bfloat16, float32 or float64; bitmask the same with ceil(vocab / 32) int32 words for the last. Rows
         may have any stride, but the logits of a row must be contiguous. Both are NumPy arrays, or both torch
-        tensors on one device. ``indices`` names the rows to change, in logits and bitmask alike (those of
-        three dimensions counted through); others stay as they are. ``vocab_size`` is the number of leading
-        columns that the mask covers, by default all; the logits after it are forbidden. A row without an
-        allowed token becomes -inf throughout, as for a refused draft token. The samplers refuse such a row.
-    Cost: reads the bitmask once and writes forbidden logits; on CUDA, 16 bytes that hold allowed and forbidden ones are
-        read and written back whole. With triton it is one launch, no allocation and no
-        synchronisation, if ``indices`` is None or a tensor there (then numbers that are no rows are passed over,
-        since they cannot be looked at); a list is copied. Without triton, and on other devices: torch operations.
-        ``torch.compile`` and ``torch.export`` take it into their graphs as an operator; ``torch.jit.trace`` does not.
+        tensors on one device. ``indices`` are the rows to change, in both logits and bitmask (with three
+        dimensions, rows are numbered consecutively); other rows are unchanged. ``vocab_size`` is the number of
+        leading columns that the mask covers, by default all; the logits after them are forbidden. A row without
+        an allowed token becomes -inf throughout, as for a refused draft token; the samplers refuse such a row.
+    Cost: reads the bitmask once and writes forbidden logits; on CUDA, groups of 16 bytes with both allowed and
+        forbidden logits are read and written back. With triton, it takes one launch without allocation or
+        synchronisation if ``indices`` is None or a tensor on the device (row numbers out of range are then
+        ignored, since they cannot be checked); a list is copied. Otherwise torch operations are used.
+        ``torch.compile`` and ``torch.export`` include it in their graphs as an operator; ``torch.jit.trace`` does not.
     Raises: BitmaskError (a ValueError) naming the argument and both values, before anything is changed.
     """
     torch = sys.modules.get("torch")

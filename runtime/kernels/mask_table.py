@@ -1,4 +1,4 @@
-"""A table of masks on the device: rows are sent once, and a step sends 64 bytes per sequence.
+"""A table of masks on the device: each row is copied once, and a step copies 64 bytes per sequence.
 
 Most steps need masks that the engine has computed before. The table keeps those rows on the device, under the
 engine's own numbers; a step then names, for each sequence, up to 4 rows to unite and up to 12 tokens to flip
@@ -36,7 +36,7 @@ IN_FLIGHT = 4  # steps whose entries may still be on their way to the device
 class StepEntries:
     """The entries of a step: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1 for none.
 
-    ``empty`` are the sequences where nothing is allowed. ``rows`` is the table at that time: growing moves
+    ``empty`` are the sequences without an allowed token. ``rows`` is the table at that time: growing moves
     the rows, and earlier entries must not wait for that.
     """
 
@@ -106,10 +106,10 @@ class DeviceMaskTable:
     # -- naming the masks of a step --------------------------------------------------------------------
 
     def entries(self, matchers: Sequence[Matcher | None], *, out: torch.Tensor | None = None) -> StepEntries:
-        """Return the entries of the matchers' masks, and send the rows that the device lacks; None allows everything.
+        """Return the entries of the matchers' masks, and send missing rows to the device; None allows every token.
 
-        ``out`` takes the entries, int32 (at least len(matchers), 16) on the device: a captured graph reads them there.
-            Its rows after those of the matchers, which a graph of a larger batch reads too, allow everything.
+        ``out`` receives the entries, int32 (at least len(matchers), 16) on the device, where a captured graph reads them.
+            Its rows after those of the matchers, which a graph of a larger batch also reads, allow every token.
         Raises: BitmaskError if the step needs more rows than the table can have, or a matcher has another
             vocabulary.
         """
@@ -237,9 +237,9 @@ class DeviceMaskTable:
     def wait(self, entries: StepEntries) -> None:
         """Make the current stream wait, on the device, until rows and entries have arrived.
 
-        ``apply`` and ``sample`` do it themselves, except while a graph is captured: then call it before each replay, and
+        ``apply`` and ``sample`` call it, except while a graph is captured; then call it before each replay, and
         ``mark_read`` after it.
-        Raises: BitmaskError if the entries are too old: rows that they name may be gone.
+        Raises: BitmaskError if the entries are too old: their rows may have been overwritten.
         """
         with self._lock:
             if entries.step <= self._evicted_step:
@@ -257,7 +257,7 @@ class DeviceMaskTable:
     def apply(self, logits: torch.Tensor, entries: StepEntries, *, vocab_size: int | None = None) -> None:
         """Set the logits of forbidden tokens to -inf, in place, as ``apply_token_bitmask_inplace`` does.
 
-        Shapes: logits (sequences, vocab). Cost: one launch; reads up to 4 rows of the table a sequence.
+        Shapes: logits (sequences, vocab). Cost: one launch; reads up to 4 rows of the table per sequence.
         """
         with self._lock:
             columns = self._check(logits, entries, vocab_size)
@@ -279,7 +279,7 @@ class DeviceMaskTable:
         vocab_size: int | None = None,
         **parameters: Any,
     ) -> SampledTokens:
-        """Draw a token for each sequence, as the sampler does from a bitmask; on a GPU no bitmask is created.
+        """Sample a token for each sequence, as ``MaskedSampler`` does; on a GPU no bitmask is created.
 
         Raises: BitmaskError before any launch if a sequence has no allowed token.
         """
@@ -304,7 +304,7 @@ class DeviceMaskTable:
             return mask
 
     def mark_read(self) -> None:
-        """Record that the work launched so far reads the table: call it after replaying a graph that does."""
+        """Record that the work launched so far reads the table; call it after replaying a graph that does."""
         if self._stream.orders_streams:
             with self._lock:
                 self._stream.mark_read()
@@ -325,7 +325,7 @@ class DeviceMaskTable:
 
 
 def expand_entries(rows: torch.Tensor, entries: torch.Tensor) -> torch.Tensor:
-    """Return the bitmask that entries name, with torch operations: the reference of the kernels that gather.
+    """Return the bitmask of entries, computed with torch operations: the reference for the kernels.
 
     Shapes: rows (any number, words) int32; entries (sequences, 16) int32; the result (sequences, words).
     """

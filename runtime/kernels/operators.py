@@ -11,7 +11,7 @@ from stackmask.runtime.kernels.apply import apply_now
 def apply_operator(
     logits: torch.Tensor, bitmask: torch.Tensor, indices: torch.Tensor | None, vocab_size: int | None
 ) -> None:
-    """Apply a mask: see ``apply_token_bitmask_inplace``, which calls this where it is compiled."""
+    """Apply a mask; ``apply_token_bitmask_inplace`` calls this when it is compiled."""
     apply_now(logits, bitmask, indices, vocab_size)
 
 

@@ -44,8 +44,8 @@ class Wanted(NamedTuple):
 class Costs:
     """The parameters of a device for choosing a form: seconds, and bytes per second.
 
-    The defaults were fitted to an H100 (``lab/benchmarks/results/gpu_output.json``): of 48 cases the rule takes the fastest form in
-    45, and one that is 3 to 6% slower in the others.
+    The defaults are fitted to an H100 (``lab/benchmarks/results/gpu_output.json``): in 45 of 48 cases the rule selects the
+    fastest form, and in the others one that is 3 to 6% slower.
     """
 
     bandwidth: float = 2.8e12  # of the dense product, and of wanted rows in blocks
@@ -63,7 +63,7 @@ def choose_form(
 ) -> Form:
     """Choose how to compute the logits of a batch, from the bytes to read and the number of launches.
 
-    ``wanted`` is None if it is known only on the device: then, and with more than 64 rows, ``dense``.
+    ``wanted`` is None if it is known only on the device; then, and with more than 64 rows, the result is ``dense``.
     """
     if wanted is None or rows > MOST_ROWS:
         return "dense"
@@ -87,7 +87,7 @@ def count_wanted(
     """Count tokens and blocks that some row allows; None if the masks are not on the CPU, since reading them
     would wait.
 
-    ``position_of`` (vocab,) gives the row of the matrix that belongs to each token, where that is another order.
+    ``position_of`` (vocab,): the matrix row of each token, if the order differs.
     """
     if bitmask.device.type != "cpu":
         return None
@@ -99,10 +99,10 @@ def count_wanted(
 
 
 def vocabulary_order(bitmasks: npt.NDArray[np.int32] | torch.Tensor, vocab_size: int) -> torch.Tensor:
-    """Order tokens so that those which masks allow together are adjacent: (vocab,) int64, the token of each position.
+    """Order tokens so that tokens that masks allow together are adjacent: (vocab,) int64, the token of each position.
 
-    Shapes: bitmasks (samples, words) int32 from steps like those to come. Tokens are sorted by which samples allow them,
-    the samples that allow fewest first, so tokens of equal use are neighbours and small masks are whole blocks.
+    Shapes: bitmasks (samples, words) int32 from representative steps. Tokens are sorted by the samples that allow them,
+    beginning with the samples that allow the fewest, so tokens with similar use are adjacent and small masks are whole blocks.
     Cost: samples x vocab bytes, and a sort.
     """
     masks = np.ascontiguousarray(bitmasks, dtype=np.int32)
@@ -120,10 +120,10 @@ def vocabulary_order(bitmasks: npt.NDArray[np.int32] | torch.Tensor, vocab_size:
 
 
 class MaskedOutputLayer:
-    """The last layer of a model, for sequences with masks: logits = hidden · weightᵀ, -inf where forbidden.
+    """The last layer of a model, for sequences with masks: logits = hidden · weightᵀ, -inf if forbidden.
 
-    ``weight`` (vocab, size) of float32, float16 or bfloat16. ``order`` (``vocabulary_order``) makes a copy of it in
-    another order of rows; the logits stay in the order of the tokens. Buffers are made once: calls on different
+    ``weight`` (vocab, size) of float32, float16 or bfloat16. With ``order`` (``vocabulary_order``), its rows are copied in
+    that order; the logits remain in the order of the tokens. Buffers are allocated once, so calls on different
     streams must wait for one another.
     """
 

@@ -1,21 +1,21 @@
-"""Masked sampling: mask, temperature, top-k, top-p, min-p, softmax and the draw of a token in one step.
+"""Masked sampling: mask, temperature, top-k, top-p, min-p, softmax and sampling of a token in one step.
 
-What is drawn, exactly. A token is *allowed* if the mask allows it and its logit is neither NaN nor -inf. At temperature 0
-the result is the allowed token with the highest logit, the first of them. Otherwise, with x the logits over the
-temperature (which counts from 2^-125 to 2^125):
+A token is *allowed* if the mask allows it and its logit is neither NaN nor -inf. At temperature 0 the result is the first
+allowed token with the highest logit. Otherwise, with x the logits divided by the temperature (clamped to
+2^-125 … 2^125):
 
-1. top-k keeps the tokens whose logit is not below the k-th highest (so all of those that tie with it);
+1. top-k keeps the tokens whose logit is at least the k-th highest (including all that tie with it);
 2. top-p keeps, of these, the smallest set of the form {logit ≥ t} whose share of their probability is at least p;
 3. min-p keeps, of these, the tokens at least ``min_p`` times as probable as the most probable one;
-4. of what is left a token is drawn with probability softmax(x), by inverting the distribution function: one random
-   number chooses a tile of 1,024 tokens, a second one the token within it. Both come from Philox, as a function of the
-   row's seed and step alone, so a draw depends neither on the batch nor on the device.
+4. a remaining token is sampled with probability softmax(x), by inverting the distribution function: one random
+   number selects a tile of 1,024 tokens, and a second one the token within it. Both are computed by Philox from only the
+   row's seed and step, so the result depends neither on the batch nor on the device.
 
-Inverting needs one random number a row where Gumbel noise needs one a token, ten rounds of multiplications each, which
-would take longer than reading the logits. Two numbers instead of one make 48 bits, so tokens of probability 1e-10 are
-drawn as often as they should be.
+Inversion needs one random number per row, while Gumbel noise needs one per token, each with ten rounds of multiplications,
+which would take longer than reading the logits. Two numbers instead of one give 48 bits, so tokens of probability 1e-10
+are sampled with the right frequency.
 
-The log-probability is that of the distribution that was drawn from, after masking and steps 1 to 3; at temperature 0 it is
+The log-probability is that of the sampled distribution, after masking and steps 1 to 3; at temperature 0 it is
 that of the masked logits at temperature 1. A row with one allowed token has log-probability 0 and reads one logit.
 """
 
@@ -51,9 +51,9 @@ _PARAMETERS: dict[str, tuple[torch.dtype, float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SampledTokens:
-    """The tokens drawn and their log-probabilities: (rows,) int64 and (rows,) fp32.
+    """The sampled tokens and their log-probabilities: (rows,) int64 and (rows,) fp32.
 
-    On a GPU a row where nothing is allowed has token -1 and log-probability -inf: ``check`` says so.
+    On a GPU, a row without an allowed token has token -1 and log-probability -inf, which ``check`` reports.
     """
 
     tokens: torch.Tensor
@@ -70,13 +70,13 @@ class SampledTokens:
 
 
 class MaskedSampler:
-    """Draw tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are allocated once.
+    """Sample tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are allocated once.
 
-    With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
-    allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
-    again: calls on different streams must wait for one another. Memory: 144 bytes a tile of 1,024 logits, and 4 KB, a row.
-    Numbers that are met first make a launch, and lists are copied to the device, which is waited for: while a graph is
-    captured both are refused.
+    If the parameters are tensors on the device, or numbers from an earlier call, a call takes two launches without
+    allocation or synchronisation, so a graph can capture it. Its result is in buffers that the next call overwrites, so
+    calls on different streams must wait for one another. Memory per row: 144 bytes per tile of 1,024 logits, and 4 KB.
+    New numbers need another launch, and lists a synchronous copy to the device; both are refused while a graph is
+    captured.
     """
 
     def __init__(self, rows: int, width: int, device: str | torch.device = "cpu") -> None:
@@ -111,16 +111,16 @@ class MaskedSampler:
         steps: Any = 0,
         vocab_size: int | None = None,
     ) -> SampledTokens:
-        """Draw a token for each row; see the module for what is drawn.
+        """Sample a token for each row; the module docstring defines the distribution.
 
         Shapes: logits (rows, vocab) and bitmask (rows, ceil(vocab / 32)), as for
-            ``apply_token_bitmask_inplace``, neither is changed. Each parameter is a number, or one per row: a
-            sequence, or a tensor. Numbers in a GPU tensor are not checked: a temperature that is not above 0,
-            or NaN, takes the highest logit; top_k below 1 and top_p of 1 or more keep all; top_p and min_p
-            beyond their range, or NaN, still leave the highest (min_p of NaN, and top_p of NaN, keep all).
-            ``seeds`` and ``steps`` make the random numbers: give each request a seed, and count its tokens in
-            ``steps``.
-        Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch a row.
+            ``apply_token_bitmask_inplace``; neither is changed. Each parameter is a number, or a sequence or
+            tensor with one per row. Numbers in a GPU tensor are not checked: a temperature that is not above 0,
+            or NaN, selects the highest logit; top_k below 1 and top_p of 1 or more keep all; top_p and min_p
+            out of range, or NaN, still keep the highest (min_p of NaN, and top_p of NaN, keep all).
+            ``seeds`` and ``steps`` determine the random numbers: use a seed for each request, and its number of
+            tokens as ``steps``.
+        Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch per row.
         Raises: BitmaskError naming the argument and both values. A row without an allowed token raises on the
             CPU; on a GPU this is unknown before the launch, and its token is -1.
         """
@@ -149,7 +149,7 @@ class MaskedSampler:
         columns: int,
         given: dict[str, Any],
     ) -> SampledTokens:
-        """Draw with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
+        """Sample with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
 
         ``given`` are the parameters of a call; missing ones have their defaults.
         """
@@ -258,7 +258,7 @@ class MaskedSampler:
 
 
 def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any) -> SampledTokens:
-    """Draw a token for each row with a new ``MaskedSampler``, with the same arguments.
+    """Sample a token for each row with a new ``MaskedSampler``, with the same arguments.
 
     >>> sample_masked(torch.tensor([[0.0, 9.0, 5.0]]), torch.tensor([[0b101]], dtype=torch.int32), temperature=0).tokens
     tensor([2])
@@ -318,7 +318,7 @@ def sample_reference(
     seeds: torch.Tensor,
     steps: torch.Tensor,
 ) -> SampledTokens:
-    """Do in PyTorch, a row at a time, what the kernels do; sums are taken in fp64. All parameters (rows,)."""
+    """Compute the result of the kernels in PyTorch, row by row, with sums in fp64. All parameters (rows,)."""
     numbers = uniforms(seeds, steps).tolist()
     options = [p.tolist() for p in (temperature, top_k, top_p, min_p)]
     drawn = [
@@ -334,7 +334,7 @@ def sample_reference(
 
 
 def kept_tokens(x: torch.Tensor, temperature: float, top_k: int, top_p: float, min_p: float) -> torch.Tensor:
-    """Return which tokens top-k, top-p and min-p keep; x (tokens,) fp32, -inf where a token is not allowed."""
+    """Return the tokens that top-k, top-p and min-p keep; x (tokens,) fp32, -inf if a token is not allowed."""
     keep = x > -torch.inf
     if 0 < top_k < int(keep.sum()):
         keep &= x >= x.topk(top_k).values[-1]

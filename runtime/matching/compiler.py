@@ -75,10 +75,10 @@ class CompiledGrammar:
     )
 
     grammar: Grammar
-    """What it was made of, markers taken as the special tokens of the vocabulary."""
+    """The source grammar, in which markers are special tokens of the vocabulary."""
 
     vocabulary: Vocabulary
-    """The vocabulary that its masks are for."""
+    """The vocabulary of its masks."""
 
     def __init__(
         self, grammar: Grammar, compiler: Compiler, automaton: Automaton, account: WorkAccount
@@ -256,13 +256,13 @@ class Compiler:
     """
 
     vocabulary: Vocabulary
-    """The vocabulary that it compiles for."""
+    """The vocabulary of the compiled grammars."""
 
     limits: Limits
-    """Those of grammars that have none of their own."""
+    """The limits of grammars without their own limits."""
 
     cache_bytes: int
-    """The bytes of states and masks that it keeps at most."""
+    """The maximum number of bytes of states and masks."""
 
     @explains_options(ELSEWHERE["compiler"])
     def __init__(
@@ -768,7 +768,7 @@ Key = tuple[int, int]  # of a grammar in its store: the term of its start rule, 
 
 
 class Family(NamedTuple):
-    """The findings of the matchers of one grammar: its configurations, and forced text, if requested."""
+    """What the matchers of one grammar share: its configurations, and forced text, if requested."""
 
     space: ConfigSpace
     planner: JumpPlanner | None

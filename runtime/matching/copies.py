@@ -25,5 +25,5 @@ class Fork:
 
 
 def fork_for_copies(kind: type) -> None:
-    """Make copies of a class of matchers forks."""
+    """Let ``copy.copy`` and ``copy.deepcopy`` fork the matchers of a class."""
     copyreg.pickle(kind, lambda matcher: (Fork(matcher), ()))

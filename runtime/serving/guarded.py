@@ -54,7 +54,7 @@ class GuardedMatcher:
         self._request_id = request_id
 
     def prepare(self) -> None:
-        """Compute the first mask, and those after forced text, when the grammar is compiled: no step waits for them.
+        """Compute the first mask and those after forced text in advance, so that no step waits for them.
 
         This stops after ``AHEAD_WORK``. Errors here occur again when the mask is requested.
         """
@@ -110,7 +110,7 @@ class GuardedMatcher:
         return list(tokens[:count])
 
     def rollback(self, count: int) -> None:
-        """Undo the last tokens; all of them, if there are fewer. A failure after one of these, as of a draft, is undone."""
+        """Undo the last tokens, or all if there are fewer, together with a failure that occurred after them."""
         count = min(count, self.matcher.accept_calls)
         if count > 0:
             self.matcher.rollback(count)

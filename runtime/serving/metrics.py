@@ -1,4 +1,4 @@
-"""Sums of what a server did, as text or as metrics of Prometheus's client."""
+"""Counters of a server, as text or as Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ HELP: Final = {
 
 
 class Metrics:
-    """Sums of what happened; safe for use from several threads."""
+    """Counters; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sums: dict[str, float] = {}
 
     def add(self, name: str, amount: float = 1) -> None:
-        """Add to a sum; ``name`` may have labels, as Prometheus writes them."""
+        """Add to a counter; ``name`` may have labels, in the syntax of Prometheus."""
         with self._lock:
             self._sums[name] = self._sums.get(name, 0) + amount
 
@@ -46,26 +46,26 @@ class Metrics:
             self.add(f"{name}_seconds_count")
 
     def text(self) -> str:
-        """Return all sums, a line each."""
+        """Return all counters, one per line."""
         with self._lock:
             return "".join(f"stackmask_{name} {value:.9g}\n" for name, value in sorted(self._sums.items()))
 
     def take(self) -> dict[str, float]:
-        """Return the sums since the last call."""
+        """Return the counts since the last call."""
         with self._lock:
             taken, self._sums = self._sums, {}
         return taken
 
 
 def refusal(error: object) -> str:
-    """Return the name of the sum of requests that ended for a reason."""
+    """Return the name of the counter of requests that ended with this error."""
     return f"refusals:{getattr(error, 'limit', 'none')}"
 
 
 def publish(sums: Mapping[str, float]) -> None:
-    """Add sums, by the names in HELP, to the counters ``stackmask:…`` of Prometheus's client in this process.
+    """Add counts, with the names in HELP, to the counters ``stackmask:…`` of this process's Prometheus client.
 
-    An error of the client, as of a full disk, is logged: requests go on.
+    An error of the client, such as a full disk, is logged, and requests continue.
     """
     try:
         for key, amount in sums.items():

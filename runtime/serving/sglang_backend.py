@@ -27,7 +27,7 @@ ANY_JSON = "$$ANY$$"  # what SGLang asks for where a request wants JSON of any s
 
 
 class Counts:
-    """What the backend of a scheduler counts. ``is_shown``: among the metrics of the server."""
+    """The counters of a scheduler's backend. ``is_shown``: whether the server exports them."""
 
     def __init__(self, is_shown: bool) -> None:
         self.metrics = Metrics()
@@ -35,14 +35,14 @@ class Counts:
 
     @contextmanager
     def of_masks(self) -> Iterator[None]:
-        """Count the seconds of a block, which makes the masks of a step or one of them, and show all counts."""
+        """Count the seconds of a block that computes masks, and export all counters."""
         begun = time.perf_counter()
         yield
         self.metrics.add("mask_seconds", time.perf_counter() - begun)
         self.show()
 
     def show(self) -> None:
-        """Hand the counts to Prometheus's client."""
+        """Pass the counts to the Prometheus client."""
         counts = self.metrics.take()
         if self._is_shown:
             publish(counts)

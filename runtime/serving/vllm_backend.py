@@ -162,7 +162,7 @@ class StackmaskBackend(StructuredOutputBackend):
         return made
 
     def narrow(self, grammar: Any, params: Any) -> None:
-        """Tell a grammar which tokens the other options of its request leave."""
+        """Restrict a grammar to the tokens that the other options of its request allow."""
         grammar.narrowing = [name for name in NARROWING if getattr(params, name, None)]
         ids = getattr(params, "allowed_token_ids", None)
         if ids:
@@ -171,9 +171,9 @@ class StackmaskBackend(StructuredOutputBackend):
             grammar.guarded.only = only
 
     def report(self, outputs: Mapping[int, Any]) -> None:
-        """Add to what the scheduler sends after a step: why requests failed, and what was counted.
+        """Add the reasons of failed requests, and the counters, to the scheduler's output of a step.
 
-        ``outputs``: vLLM's ``EngineCoreOutputs`` by client. Before 0.33 a client sees "Internal server error" alone.
+        ``outputs``: vLLM's ``EngineCoreOutputs`` by client. Before 0.33, clients see only "Internal server error".
         """
         if self.ended:
             for output in [output for sent in outputs.values() for output in sent.outputs]:
@@ -188,7 +188,7 @@ class StackmaskBackend(StructuredOutputBackend):
                 setattr(sent.scheduler_stats, COUNTS, self.metrics.take())
 
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
-        """Let a request end whole within its tokens.
+        """Complete the text of a request within its token limit.
 
         ``thinks``: reasoning precedes the text, and the token ``end`` ends it (None: no single token does).
         """

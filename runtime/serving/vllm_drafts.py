@@ -1,12 +1,12 @@
-"""Drafts in vLLM: the next tokens by a grammar and the prompt, for the model to verify in one step.
+"""Drafts in vLLM: the next tokens, predicted from grammar and prompt, for the model to verify in one step.
 
     vllm serve … --structured-outputs-config '{"backend": "stackmask"}' --speculative-config '{"method": "custom_class",
         "model": "stackmask.runtime.serving.vllm_drafts.GrammarProposer", "num_speculative_tokens": 8}'
 
-vLLM's rejection sampler verifies drafts against the masked rows, so outputs are those without drafts. Its interface for
-proposers does not identify requests, so the runner, which holds them, is passed to the proposer here. Each request with
-a grammar has a second matcher in the worker. The grammar is compiled there again, in a thread; until it is ready, nothing
-is drafted. Nothing is drafted for reasoning before the text either, nor for requests without a grammar.
+vLLM's rejection sampler verifies drafts against the masked rows, so outputs are the same as without drafts. Its interface
+for proposers does not identify requests, so the proposer gets the runner, which stores them. Each request with a grammar
+has a second matcher in the worker. The grammar is compiled again there, in a thread; until it is ready, nothing is drafted.
+Nothing is drafted within reasoning, or for requests without a grammar.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Followed:
 class GrammarProposer:
     """Propose the next tokens of requests with a grammar; vLLM creates one in each worker.
 
-    Raises: VocabularyError at start if the bytes of the tokens cannot be known.
+    Raises: VocabularyError at startup if the bytes of the tokens cannot be determined.
     """
 
     def __init__(self, vllm_config: Any) -> None:
@@ -70,7 +70,7 @@ class GrammarProposer:
         _pass_on_runners()
 
     def load_model(self, *_: Any, **__: Any) -> None:
-        """There is no model to load."""
+        """Do nothing, since there is no model to load."""
 
     def propose(
         self,
@@ -79,7 +79,7 @@ class GrammarProposer:
         token_ids_cpu: Any,
         slot_mappings: Any = None,
     ) -> list[list[int]]:
-        """Return the drafts of a step, a list for each request; after an error a request has no more drafts.
+        """Return the drafts of a step, one list per request; after an error, a request gets no more drafts.
 
         Shapes: num_tokens_no_spec (requests,), token_ids_cpu (requests, max_model_len); rows are those of the runner's batch.
         """

@@ -90,7 +90,7 @@ def _allow_name() -> None:
 
 
 def _receiving(original: Any) -> Any:
-    """Keep the options of the server where its front end finds them: requests are checked with a part of its configuration."""
+    """Store the server's options in the part of its configuration that the front end uses to validate requests."""
 
     def start(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
         original(self, vllm_config, *args, **kwargs)
@@ -276,7 +276,7 @@ def _reporting(original: Any) -> Any:
 
 
 def _carry_counts() -> None:
-    """Give what the scheduler tells the front end of a step a place for counts: they are shown in another process."""
+    """Add a field for counters to the scheduler's statistics, since another process exports them."""
     from vllm.v1.metrics.stats import SchedulerStats
 
     known = SchedulerStats.__dataclass_fields__

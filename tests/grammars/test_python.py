@@ -206,6 +206,29 @@ def test_versions(text: str, since: str, until: str) -> None:
         assert judge(text.encode(), version).accepted == expected, version
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_names_of_characters(version: str) -> None:
+    edges = (
+        0x3400,
+        0x33FF,
+        0x4DBF,
+        0x4DC0,
+        0x9FFC,
+        0x9FFF,
+        0xA000,
+        0x2A6DF,
+        0x2A6E0,
+        0x2B739,
+        0x31350,
+        0x323AF,
+        0x323B0,
+    )
+    names = ["SNAKE", "BYTE ORDER MARK", "ESC", "MATHEMATICAL BOLD SMALL A", "SERPENT", "SNAK", ""]
+    for name in names + [f"CJK UNIFIED IDEOGRAPH-{code:X}" for code in edges]:
+        text = f'"\\N{{{name}}}"'.encode()
+        assert accepts(version, text) == judge(text, version).accepted, name
+
+
 def test_names_of_versions() -> None:
     newest = Grammar.bundled("python")
     assert newest.rules.rules == Grammar.bundled("python", version=NEWEST).rules.rules

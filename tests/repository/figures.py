@@ -136,14 +136,14 @@ GRIDS = {
     "tools": Grid(
         "tools",
         "first_mask_ms/{column}/{row}",
-        "to the first mask, ms",
+        "time to the first mask, ms",
         "10 tools=10; 100 tools=100; 500 tools=500",
         "new tools, as dicts=from_dicts; equal dicts again=again; the same `Tool` objects=prepared; XGrammar=xgrammar",
     ),
     "embedded": Grid(
         "embedded_accuracy",
         "{row}/{column}/right",
-        "questions: right answers",
+        "correct answers to questions",
         "grammar of the schema=with_schema; `sql.ebnf`=with_grammar; no grammar=without_grammar",
         "200 held out=held_out; 100 by hand, written before the model was seen=handwritten_first;"
         "50 by hand, written after=handwritten_second; the 200, sampled at temperature 1.5=held_out_sampled",
@@ -241,7 +241,7 @@ def _waiting_rows() -> list[str]:
         for name, place in list(worst.items())[:5]
     ]
     return table(
-        "waiting_rows", ["63 rows beside one of", "its mask in one go", "a step, p50", "worst", "steps"], rows
+        "waiting_rows", ["63 rows and one of", "its mask at once", "a step, p50", "worst", "steps"], rows
     )
 
 
@@ -365,7 +365,7 @@ def _threads() -> list[str]:
         gains = (figure(found["times as fast as one thread"][way]) for way in ("two", "processes"))
         rows.append([title, *gains, f"{found['released']:.0%}"])
     heads = [
-        "requests of one compiler, times as fast as one thread",
+        "requests of one compiler, speedup over one thread",
         "two threads",
         "two processes",
         "work after the first 200 µs of a call",
@@ -399,7 +399,7 @@ def _limits() -> list[str]:
             )
     return table(
         "limits",
-        ["one request on a compiler of its own", "units of work", "memory", "masks", "processor"],
+        ["one request with its own compiler", "units of work", "memory", "masks", "CPU time"],
         rows,
     )
 
@@ -455,14 +455,20 @@ def _budget_ends() -> list[str]:
         verdicts.update(each)
     rows = [
         ("generations", figure(found["generations"])),
-        *((key, figure(count)) for key, count in ends.items()),
-        *((f"judged: {key}", figure(count)) for key, count in verdicts.items()),
         *(
-            (f"smallest budget, of 10,000 random cases: {key}", figure(count))
+            (key.replace("whole, in time", "complete within the budget"), figure(count))
+            for key, count in ends.items()
+        ),
+        *(
+            (key if key == "not judged" else f"judged {key}", figure(count))
+            for key, count in verdicts.items()
+        ),
+        *(
+            (f"smallest budget in 10,000 random cases: {key}", figure(count))
             for key, count in found["tables"].items()
         ),
     ]
-    return table("budgets", ["models that never want to stop", "count"], rows)
+    return table("budgets", ["outputs of models that never stop by themselves", "count"], rows)
 
 
 def _two_modes(field: str, head: str, scale: float) -> list[str]:
@@ -488,7 +494,7 @@ def _json_verdicts() -> list[str]:
     verdicts, cost = found["verdicts"], found["both_ms"]
     wrong = sum(count for kind, count in verdicts.items() if kind not in ("passing", "refused"))
     rows = [
-        (f"right on all instances ({found['instances']:,})", figure(verdicts["passing"])),
+        (f"correct on all instances ({found['instances']:,})", figure(verdicts["passing"])),
         ("refused with place, keyword and reason", figure(verdicts["refused"])),
         ("wrong on an instance, also with shuffled keys", figure(wrong)),
         ("schema to automaton, p50, p99 ms", f"{figure(cost['p50'])}, {figure(cost['p99'])}"),
@@ -699,7 +705,7 @@ def _campaign(is_wanted: Callable[[str], bool], file: str = "serving_campaign") 
             rows.append((name.replace("texts", "outputs"), *map(figure, figures)))
     return table(
         file,
-        ["configuration", "requests", "valid", "cut at `max_tokens`", "at fault"],
+        ["configuration", "requests", "valid", "truncated at `max_tokens`", "at fault"],
         rows,
     )
 

@@ -7,8 +7,8 @@ from typing import TypeAlias
 from stackmask.grammar.source.diagnostics import StackmaskError
 
 Where: TypeAlias = "tuple[Where, str | int] | str"
-"""A place in a schema: the URI of a document, or a place and the key or index below it. Made without joining
-anything, since nearly all places are never shown."""
+"""A place in a schema: the URI of a document, or a place and the key or index below it. They are not joined,
+since nearly all places are never shown."""
 
 MAX_TOKEN_SHOWN = 80
 MAX_TOKENS_SHOWN = 40
@@ -35,16 +35,16 @@ class SchemaError(StackmaskError):
     """
 
     where: Where
-    """The place in the schema, as it is joined for ``pointer``."""
+    """The place in the schema, from which ``pointer`` is computed."""
 
     pointer: str
-    """The place in the schema, as a JSON pointer with the URI of its document, if that has one."""
+    """The place in the schema, as a JSON pointer with the URI of its document, if any."""
 
     keyword: str
-    """The keyword that is to blame; empty if it is the whole schema."""
+    """The keyword that caused the error; empty for the whole schema."""
 
     reason: str
-    """What is wrong there, without the place."""
+    """The problem, without the place."""
 
     def __init__(self, where: Where, keyword: str, reason: str) -> None:
         self.where = where
@@ -73,7 +73,7 @@ class DialectError(SchemaError):
     """The name of the dialect."""
 
     cure: str
-    """What to write in place of it."""
+    """The suggested replacement."""
 
     def __init__(self, dialect: str, where: Where, keyword: str, reason: str, cure: str) -> None:
         self.dialect = dialect

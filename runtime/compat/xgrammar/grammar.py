@@ -20,7 +20,7 @@ from stackmask.runtime.compat.xgrammar.errors import (
 from stackmask.runtime.compat.xgrammar.records import read_record, write_record
 
 Recipe = dict[str, Any]
-"""What a grammar was made from: its ``kind`` and arguments, all of them JSON."""
+"""The source of a grammar: its ``kind`` and arguments, all of them JSON."""
 
 JSON_EBNF: Final = "root ::= object | array\n%import json (object, array)"
 ANY_BLANKS: Final = {"pattern": r"[ \n\t\r]*"}

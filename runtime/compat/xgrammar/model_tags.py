@@ -20,23 +20,23 @@ class FunctionDefinition(BaseModel):
     """A function that a model may call."""
 
     name: str
-    """What the model calls it."""
+    """The name for the model."""
 
     description: str | None = None
-    """What it does, in words for the model."""
+    """The description for the model."""
 
     parameters: dict[str, Any] | None = None
-    """The JSON Schema of its arguments; None allows any."""
+    """The JSON Schema of the arguments; None allows any arguments."""
 
     strict: bool | None = None
-    """Whether arguments must fit the schema; False allows any."""
+    """Whether arguments must match the schema; False allows any arguments."""
 
 
 class FunctionToolParam(BaseModel):
     """A tool that is a function."""
 
     type: Literal["function"] = "function"
-    """What tells it from a builtin tool."""
+    """The type tag of a function tool."""
 
     function: FunctionDefinition
     """The function."""
@@ -46,27 +46,27 @@ class BuiltinToolParam(BaseModel):
     """A tool of the server, such as a search."""
 
     type: str
-    """What the interface calls it."""
+    """The type of the built-in tool."""
 
     name: str | None = None
-    """What the model calls it; None for its ``type``."""
+    """The name for the model; None means ``type``."""
 
     parameters: dict[str, Any] | None = None
-    """The JSON Schema of its arguments; None allows any."""
+    """The JSON Schema of the arguments; None allows any arguments."""
 
 
 class NamedToolChoiceFunction(BaseModel):
     """The name of a function."""
 
     name: str
-    """What the model calls it."""
+    """The name for the model."""
 
 
 class NamedToolChoiceParam(BaseModel):
     """The choice of one function."""
 
     type: Literal["function"] = "function"
-    """What tells it from other choices."""
+    """The type tag of this choice."""
 
     function: NamedToolChoiceFunction
     """The function."""
@@ -79,7 +79,7 @@ class BuiltinToolChoiceParam(BaseModel):
     """The type of the tool."""
 
     name: str | None = None
-    """Taken for nothing: the type decides."""
+    """Ignored: the type decides."""
 
 
 class AllowedToolRef(BaseModel):
@@ -89,17 +89,17 @@ class AllowedToolRef(BaseModel):
     """"function", or the type of a builtin tool."""
 
     function: NamedToolChoiceFunction | None = None
-    """The function, if it is one."""
+    """The function, if the tool is one."""
 
     name: str | None = None
-    """Taken for nothing: the type decides."""
+    """Ignored: the type decides."""
 
 
 class AllowedToolsParam(BaseModel):
     """The callable tools, among all that there are."""
 
     mode: Literal["auto", "required"]
-    """Whether one of them must be called."""
+    """Whether one of the tools must be called."""
 
     tools: list[AllowedToolRef]
     """The tools."""
@@ -109,7 +109,7 @@ class AllowedToolChoiceParam(BaseModel):
     """The choice of some tools."""
 
     type: Literal["allowed_tools"] = "allowed_tools"
-    """What tells it from other choices."""
+    """The type tag of this choice."""
 
     allowed_tools: AllowedToolsParam
     """The tools."""

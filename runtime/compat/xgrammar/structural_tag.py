@@ -16,7 +16,7 @@ class ConstStringFormat(BaseModel):
     """One string."""
 
     type: Literal["const_string"] = "const_string"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     value: str
     """The string."""
@@ -26,29 +26,29 @@ class JSONSchemaFormat(BaseModel):
     """JSON under a schema, or arguments between markers in another ``style``."""
 
     type: Literal["json_schema"] = "json_schema"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     json_schema: bool | dict[str, Any]
     """The schema; True for any JSON."""
 
     style: str = "json"
-    """How it is written: "json", or as the arguments of a call in a style ("qwen_xml", …)."""
+    """The notation: "json", or a style of call arguments ("qwen_xml", …)."""
 
     any_order: bool = False
     """Whether keys may come in any order."""
 
     max_whitespace_cnt: int | None = None
-    """The most blanks in a row; None for no bound of its own."""
+    """The maximum number of consecutive blanks; None for no separate limit."""
 
     excludes: list[str] = []
-    """Strings that the text does not hold."""
+    """Strings that must not occur in the text."""
 
 
 class QwenXMLParameterFormat(BaseModel):
     """The older name of ``JSONSchemaFormat(style="qwen_xml")``."""
 
     type: Literal["qwen_xml_parameter"] = "qwen_xml_parameter"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     json_schema: bool | dict[str, Any]
     """The schema of the parameters; True for any."""
@@ -58,23 +58,23 @@ class AnyTextFormat(BaseModel):
     """Free text."""
 
     type: Literal["any_text"] = "any_text"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     excludes: list[str] = []
-    """Strings that the text does not hold."""
+    """Strings that must not occur in the text."""
 
     max_tokens: Count | None = None
-    """The most tokens; None for no bound."""
+    """The maximum number of tokens; None for no limit."""
 
     max_chars: Count | None = None
-    """The most characters; None for no bound."""
+    """The maximum number of characters; None for no limit."""
 
 
 class TokenFormat(BaseModel):
     """One special token, by name or id."""
 
     type: Literal["token"] = "token"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     token: Token
     """The name or the id of the token."""
@@ -84,30 +84,30 @@ class ExcludeTokenFormat(BaseModel):
     """Any token except these."""
 
     type: Literal["exclude_token"] = "exclude_token"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     exclude_tokens: list[Token] = []
-    """Names or ids of the tokens that may not come."""
+    """Names or ids of the forbidden tokens."""
 
 
 class AnyTokensFormat(BaseModel):
     """Any number of tokens except these."""
 
     type: Literal["any_tokens"] = "any_tokens"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     exclude_tokens: list[Token] = []
-    """Names or ids of the tokens that may not come."""
+    """Names or ids of the forbidden tokens."""
 
     max_tokens: Count | None = None
-    """The most tokens; None for no bound."""
+    """The maximum number of tokens; None for no limit."""
 
 
 class GrammarFormat(BaseModel):
     """A grammar in EBNF."""
 
     type: Literal["grammar"] = "grammar"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     grammar: str
     """The text of the grammar; it begins with `root`."""
@@ -117,20 +117,20 @@ class RegexFormat(BaseModel):
     """A pattern for the whole text."""
 
     type: Literal["regex"] = "regex"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     pattern: str
     """The pattern, in the flavour of ECMA-262."""
 
     excludes: list[str] = []
-    """Strings that the text does not hold."""
+    """Strings that must not occur in the text."""
 
 
 class SequenceFormat(BaseModel):
     """Formats one after the other."""
 
     type: Literal["sequence"] = "sequence"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     elements: list[Format]
     """The formats, in order."""
@@ -140,69 +140,69 @@ class OrFormat(BaseModel):
     """Any of some formats."""
 
     type: Literal["or"] = "or"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     elements: list[Format]
-    """The formats, of which one is taken."""
+    """The alternative formats."""
 
 
 class OptionalFormat(BaseModel):
     """A format, or nothing."""
 
     type: Literal["optional"] = "optional"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     content: Format
-    """What may be left out."""
+    """The optional format."""
 
 
 class PlusFormat(BaseModel):
     """A format, once or more."""
 
     type: Literal["plus"] = "plus"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     content: Format
-    """What is repeated."""
+    """The repeated format."""
 
 
 class StarFormat(BaseModel):
     """A format, any number of times."""
 
     type: Literal["star"] = "star"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     content: Format
-    """What is repeated, or left out."""
+    """The repeated format, which may be absent."""
 
 
 class RepeatFormat(BaseModel):
     """A format, ``min`` to ``max`` times; -1 is no upper bound."""
 
     type: Literal["repeat"] = "repeat"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     content: Format
-    """What is repeated."""
+    """The repeated format."""
 
     min: int
-    """The fewest times."""
+    """The minimum number of repetitions."""
 
     max: int
-    """The most times; -1 for no bound."""
+    """The maximum number of repetitions; -1 for no limit."""
 
 
 class TagFormat(BaseModel):
     """Content between two markers."""
 
     type: Literal["tag"] = "tag"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     begin: str | TokenFormat
     """The marker before the content: a string or a token."""
 
     content: Format
-    """What stands between the markers."""
+    """The format between the markers."""
 
     end: str | list[str] | TokenFormat
     """The marker after it: a string, one of several, or a token."""
@@ -212,41 +212,41 @@ class TriggeredTagsFormat(BaseModel):
     """Free text in which each trigger must begin a tag."""
 
     type: Literal["triggered_tags"] = "triggered_tags"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     triggers: list[str]
-    """Strings that must go on as a tag; each tag begins with one of them."""
+    """Strings that must continue as a tag; each tag begins with one of them."""
 
     tags: list[TagFormat]
     """The tags."""
 
     at_least_one: bool = False
-    """Whether a tag must come."""
+    """Whether at least one tag is required."""
 
     stop_after_first: bool = False
     """Whether the text ends with the first tag."""
 
     excludes: list[str] = []
-    """Strings that free text does not hold."""
+    """Strings that must not occur in free text."""
 
 
 class TokenTriggeredTagsFormat(BaseModel):
     """The same with tokens as triggers."""
 
     type: Literal["token_triggered_tags"] = "token_triggered_tags"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     trigger_tokens: list[Token]
-    """Names or ids of the tokens that must go on as a tag."""
+    """Names or ids of the tokens that must continue as a tag."""
 
     tags: list[TagFormat]
     """The tags."""
 
     exclude_tokens: list[Token] = []
-    """Names or ids of tokens that free text does not hold."""
+    """Names or ids of tokens that must not occur in free text."""
 
     at_least_one: bool = False
-    """Whether a tag must come."""
+    """Whether at least one tag is required."""
 
     stop_after_first: bool = False
     """Whether the text ends with the first tag."""
@@ -256,16 +256,16 @@ class TagsWithSeparatorFormat(BaseModel):
     """Tags with a string between them."""
 
     type: Literal["tags_with_separator"] = "tags_with_separator"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     tags: list[TagFormat]
     """The tags."""
 
     separator: str
-    """The string between two of them."""
+    """The string between two tags."""
 
     at_least_one: bool = False
-    """Whether a tag must come."""
+    """Whether at least one tag is required."""
 
     stop_after_first: bool = False
     """Whether the text ends with the first tag."""
@@ -275,32 +275,32 @@ class DispatchFormat(BaseModel):
     """Free text in which each string leads to its format."""
 
     type: Literal["dispatch"] = "dispatch"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     rules: list[tuple[str, Format]]
     """Pairs of a string and the format that must follow it."""
 
     loop: bool = True
-    """Whether free text may go on after a format."""
+    """Whether free text may continue after a format."""
 
     excludes: list[str] = []
-    """Strings that free text does not hold."""
+    """Strings that must not occur in free text."""
 
 
 class TokenDispatchFormat(BaseModel):
     """The same with tokens."""
 
     type: Literal["token_dispatch"] = "token_dispatch"
-    """What tells this format from the others."""
+    """The type tag of this format."""
 
     rules: list[tuple[Token, Format]]
     """Pairs of a token and the format that must follow it."""
 
     loop: bool = True
-    """Whether free text may go on after a format."""
+    """Whether free text may continue after a format."""
 
     exclude_tokens: list[Token] = []
-    """Names or ids of tokens that free text does not hold."""
+    """Names or ids of tokens that must not occur in free text."""
 
 
 Format = Annotated[
@@ -346,10 +346,10 @@ class StructuralTag(BaseModel):
     """A structural tag."""
 
     type: Literal["structural_tag"] = "structural_tag"
-    """What tells a structural tag from other JSON."""
+    """The type tag of a structural tag."""
 
     format: Format
-    """What the text is."""
+    """The format of the text."""
 
     @staticmethod
     def from_legacy_structural_tag(tags: list[StructuralTagItem], triggers: list[str]) -> StructuralTag:

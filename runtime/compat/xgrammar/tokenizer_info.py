@@ -33,13 +33,13 @@ class VocabType(Enum):
     """The encoding of the tokens of a vocabulary."""
 
     RAW = 0
-    """As they are."""
+    """Tokens are unchanged."""
 
     BYTE_FALLBACK = 1
-    """With U+2581 for a space, and ``<0x1B>`` for a byte."""
+    """A space is written as U+2581, and a byte as ``<0x1B>``."""
 
     BYTE_LEVEL = 2
-    """Each byte as one printable character, as GPT-2 has it."""
+    """Each byte is written as one printable character, as in GPT-2."""
 
 
 class TokenizerInfo:

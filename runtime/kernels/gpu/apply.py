@@ -1,8 +1,8 @@
 """Apply a mask on the GPU: one launch, no allocation, no synchronisation, so that graphs can capture it.
 
-Tokens are handled in groups of 16 bytes, 4 or 8 logits. A group whose tokens are all allowed is left alone; one whose tokens are
-all forbidden is written and not read; a mixed one is read, and written with its allowed logits as they were. (Single stores of
-forbidden tokens move as many bytes, since memory is written in sectors of 32 bytes, in many times as many pieces: see ``docs/gpu.md``.)
+Tokens are processed in groups of 16 bytes (4 or 8 logits). A group of allowed tokens is skipped; a group of forbidden tokens is
+written without being read; a mixed group is read, and written back with its allowed logits unchanged. (Storing forbidden tokens
+separately would move as many bytes, since memory is written in sectors of 32 bytes, but with many more stores.)
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Shared code of the Triton kernels: reading tiles of a mask, and sizing launches.
 
-A row of a mask is 32-bit words, bit i of word w being token 32 * w + i. Kernels see it by groups of tokens whose logits take 16
-bytes, what a thread loads or stores at once: each group loads its word, which its neighbours read from the first-level cache, and
-what is decided for a group holds for all of its lanes, so that the compiler keeps accesses wide.
+A row of a mask consists of 32-bit words; bit i of word w is token 32 * w + i. Kernels process it by groups of tokens whose logits
+take 16 bytes, the amount that a thread loads or stores at once: each group loads its word, which its neighbours then read from the
+L1 cache, and decisions apply to all lanes of a group, so that the compiler keeps accesses wide.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def load_groups(
 ):
     """Return the mask bits of the groups of ``GROUP`` tokens (2, 4 or 8) at ``starts``, for one row.
 
-    Without ``TABLE`` row ``row`` of a bitmask is read; with it, the rows of the table that the row's entry names
-    are or-ed, and the tokens that it names are flipped. The groups are those of the tokens first … first + count.
+    Without ``TABLE``, row ``row`` of a bitmask is read; with it, the union of the table rows in the row's entry,
+    with the entry's tokens flipped. The groups are those of the tokens first … first + count.
     """
     word_ids = starts // 32
     is_there = starts < columns
@@ -112,7 +112,7 @@ def on_device(tensor: torch.Tensor) -> Any:
 def block_for(rows: int, width: int, *, table: bool) -> tuple[int, int]:
     """Return (tokens per program, warps): small tiles while the device is not full, larger ones then.
 
-    As measured on an H100 (132 multiprocessors). Each program reads the entry of its row, so the table takes larger tiles.
+    Measured on an H100 (132 multiprocessors). Each program reads the entry of its row, so tables need larger tiles.
     """
     if table and rows * triton.cdiv(width, 8192) >= 264:
         return 8192, 4

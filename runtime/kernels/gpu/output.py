@@ -1,9 +1,9 @@
-"""The output layer for masked tokens only: products of hidden states with the rows of the matrix that may be chosen.
+"""The output layer for allowed tokens: products of hidden states with the rows of the matrix that belong to these.
 
-Positions are rows of the matrix in memory, tokens the columns of the logits: with a reordered vocabulary they differ. A
-first launch finds which positions some sequence of the batch may choose, a second one (a single program) makes the list
-of blocks (from which a third one lists the positions, for ``gather``), and the product runs over the list with a fixed number of
-programs, so nothing is known on the host and a graph can capture it all. The caller fills the logits with -inf before.
+Positions are rows of the matrix in memory, and tokens are columns of the logits; with a reordered vocabulary they differ. A
+first launch finds the positions that some sequence of the batch may choose, a second one (a single program) lists their
+blocks (from which a third one lists the positions, for ``gather``), and the product processes the list with a fixed number of
+programs, so the host needs no counts and a graph can capture everything. The caller first fills the logits with -inf.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _product_kernel(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Multiply all rows with the listed blocks or positions, and forbid what a row may not choose."""
+    """Multiply all rows with the listed blocks or positions, and forbid the tokens that a row does not allow."""
     total = tl.load(total_ptr)
     items = total
     if GATHER:
@@ -150,10 +150,10 @@ def launch_output(
     order: torch.Tensor | None,
     gather: bool,
 ) -> None:
-    """Write the logits of the wanted tokens, in their blocks or (``gather``) wherever they lie; the others must be -inf already.
+    """Write the logits of allowed tokens, by blocks or (``gather``) by single positions; other logits must be -inf already.
 
-    Shapes: hidden (rows, size), weight (positions, size), masks (rows, words), logits (rows, width), each with its last
-        dimension side by side; order (positions,) int32 the token of each position. At most 64 rows.
+    Shapes: hidden (rows, size), weight (positions, size), masks (rows, words), logits (rows, width), each with a
+        contiguous last dimension; order (positions,) int32, the token of each position. At most 64 rows.
     """
     rows, size = hidden.shape
     vocab = len(weight)

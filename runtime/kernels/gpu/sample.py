@@ -1,9 +1,9 @@
-"""Masked sampling on the GPU, in two launches; masked logits are never written. See ``sampling`` for what is drawn.
+"""Masked sampling on the GPU, in two launches; masked logits are never written. See ``sampling`` for the distribution.
 
 The first launch reads each allowed logit once (in groups of 16 bytes: a group without an allowed token is not read) and
-leaves for each tile of 1,024 tokens the highest logit and the sum of exp; at temperature 0 also the token; where something may be
-cut also the number of allowed logits, and the highest logit of each 64 tokens. The second has a program a row: it draws a
-tile by those sums, then a token of that tile. A row with one allowed token thus costs its mask and 16 bytes.
+stores, for each tile of 1,024 tokens, the highest logit and the sum of exp; at temperature 0 also the token; if tokens may be
+cut, also the number of allowed logits and the highest logit of each 64 tokens. The second launch has one program per row: it
+samples a tile by those sums, then a token of that tile. A row with one allowed token thus costs its mask and 16 bytes.
 
 Top-k, top-p and min-p keep the logits above a threshold, which the second launch finds exactly (``threshold``).
 """
@@ -278,10 +278,10 @@ def launch_sample(
     cut: bool,
     entries: torch.Tensor | None = None,
 ) -> None:
-    """Draw a token for each row. All arguments have been checked, and lie on the device of the logits.
+    """Sample a token for each row. All arguments have been checked, and are on the device of the logits.
 
     Shapes: logits (rows, width); masks (rows, words), or with ``entries`` (rows, 16) the rows of a mask table;
-        parameters (rows,) each; tokens (rows,) int64 and logprobs (rows,) fp32 take the result.
+        parameters (rows,) each; tokens (rows,) int64 and logprobs (rows,) fp32 receive the result.
     """
     rows, width = logits.shape
     if not rows:

@@ -1,11 +1,11 @@
 """Find the lowest logit that top-k and top-p keep, exactly, with the threads of one program for a row.
 
-What is searched is a number between two keys, integers that order like fp32 numbers: from ``below`` on enough is kept, from
-``above`` on not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
-if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits lie between, they are listed and the rest of
-the search goes on in registers. If more do (a flat distribution, and much of it kept), passes over the logits count and weigh
-what is above eight bounds at a time, the first eight chosen by a sample. Parts whose highest logit is below the lowest bound of a
-pass are not read.
+The threshold is between two keys, integers that order like fp32 numbers: a threshold of ``below`` keeps enough, and one of
+``above`` not enough. The highest logits of the parts of a row, 64 tokens each, give a first ``below`` without reading a logit:
+if ``k`` of them are at least some number, so are ``k`` logits. If at most 1,024 logits are between the keys, they are listed, and
+the search continues in registers. If there are more (a flat distribution, most of which is kept), passes over the logits count
+and weigh the logits above eight bounds at a time; the first eight bounds come from a sample. Parts whose highest logit is below
+the lowest bound of a pass are not read.
 """
 
 from __future__ import annotations
@@ -156,11 +156,11 @@ def _guess(
     PART: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Return two numbers between which the threshold probably lies, by a sample: ``CHUNK`` parts of the row.
+    """Return probable bounds of the threshold, from a sample of ``CHUNK`` parts of the row.
 
-    From the lower one on, the sample reaches the goal and two standard deviations more; from the upper one on, not even the goal less
-    two. Two searches of eight bounds a round find them side by side, ``is_low`` the first one's. They only choose bounds,
-    so that any answer is allowed.
+    Above the lower bound, the sample exceeds the goal by two standard deviations; above the upper one, it misses the goal by two.
+    Two parallel searches with eight bounds per round find them; ``is_low`` marks the first one. The result only selects bounds,
+    so that any result is correct.
     """
     groups = tl.arange(0, CHUNK * PART // GROUP)
     part = groups * GROUP // PART * parts // CHUNK
@@ -194,7 +194,7 @@ def _guess(
 
 @triton.jit
 def _bound(j: tl.constexpr, number, below, above, low, high):
-    """Return the key of bound ``j`` of a pass, the highest first; all lie between ``below`` and ``above``.
+    """Return the key of bound ``j`` of a pass, the highest first; all are between ``below`` and ``above``.
 
     The first pass has its bounds from ``high`` down to ``low``.
     """
@@ -275,7 +275,7 @@ def _narrow(
     PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Bring ``below`` and ``above`` together, with what is kept from each on, until what lies between can be listed."""
+    """Narrow the interval from ``below`` to ``above``, with the kept amounts, until the logits in it can be listed."""
     js = tl.arange(0, _BOUNDS)
     number = tl.zeros((), tl.int32)
     low = highest
@@ -330,7 +330,7 @@ def find_threshold(
     PARTS: tl.constexpr,
     CHUNK: tl.constexpr,
 ):
-    """Return the lowest logit that top-k, and then top-p of what that left, keep; -inf where neither cuts.
+    """Return the lowest logit that top-k and then top-p keep; -inf if they keep all.
 
     ``maxima`` are the highest logits of the parts, ``allowed`` and ``total`` the number and the mass of allowed logits.
     """

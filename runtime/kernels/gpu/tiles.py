@@ -1,6 +1,6 @@
 """The sampling kernels' view of a row of logits: tiles of 1,024 tokens as fp32, their weights, and temperatures.
 
-``source`` is (logits, their stride, masks, their stride, entries, columns, width), as the kernels have them.
+``source`` is (logits, their stride, masks, their stride, entries, columns, width), as passed to the kernels.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def allowed_at(source, row, starts, first, count, TABLE: tl.constexpr, GROUP: tl
 def logits_of(source, row, starts, allowed, is_wanted, GROUP: tl.constexpr, EVEN: tl.constexpr):
     """Return the logits of groups of tokens, one after the other: fp32, -inf where a token is forbidden or its logit NaN.
 
-    ``allowed`` are the mask bits of the groups at ``starts``; ``is_wanted`` says which groups are read: ``allowed != 0`` reads no more
-    than needed, after the mask is there; more groups can be read beside the mask.
+    ``allowed`` are the mask bits of the groups at ``starts``; ``is_wanted`` selects the groups to read: ``allowed != 0`` reads only
+    the necessary ones, but must wait for the mask; other values allow reads in parallel with it.
     """
     logits_ptr, logits_stride, _, _, _, _, width = source
     lanes = tl.arange(0, GROUP)
@@ -59,7 +59,7 @@ def tile_at(
 
 @triton.jit
 def gap(x, highest, inverse):
-    """Return (x - highest) * inverse: 0 for the highest, and no difference of infinities."""
+    """Return (x - highest) * inverse: 0 for the highest, without subtracting infinities."""
     below = tl.where(x == highest, 0.0, x) - tl.where(highest == float("-inf"), 0.0, highest)
     return tl.where(x == highest, 0.0, below * inverse)
 
@@ -72,10 +72,10 @@ def weights_of(x, highest, inverse):
 
 @triton.jit
 def load_temperature(temperature_ptr, row):
-    """Return the temperature of a row and its inverse, 1 where the highest is taken.
+    """Return the temperature of a row and its inverse, 1 if the highest logit is selected.
 
-    Numbers on the device have not been looked at: what is not above 0 (NaN too) counts as 0, so that every loop
-    below ends; others from 2^-125 to 2^125, so that inverses are neither infinite nor denormal.
+    Numbers on the device have not been checked: those that are not above 0 (or NaN) count as 0, so that every loop
+    below ends; others are clamped to 2^-125 … 2^125, so that inverses are neither infinite nor denormal.
     """
     given = tl.load(temperature_ptr + row)
     temperature = tl.where(given > 0.0, tl.maximum(tl.minimum(given, _HOTTEST), _COLDEST), 0.0)

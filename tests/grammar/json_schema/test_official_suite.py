@@ -100,12 +100,12 @@ def test_every_draft_is_right_almost_everywhere() -> None:
 @needs_datapack
 def test_the_table_of_keywords(update_goldens: bool) -> None:
     counts, drafts = required(), suite()[2]
-    rows = ["| tests | right | refused |", "|---|---|---|"]
+    rows = ["| tests | correct | refused |", "|---|---|---|"]
     for file in sorted({file for file, _ in counts}, key=str.lower):
         rows.append(f"| `{file}` | {counts[file, 'right']} | {counts[file, 'refused'] or ''} |")
     rows += ["", "With the optional tests and those of formats:", ""]
     rows += [
-        "| draft | right | refused | content not looked into | valid and rejected |",
+        "| draft | correct | refused | content not checked | valid but rejected |",
         "|---|--:|--:|--:|--:|",
     ]
     for draft in DRAFTS.values():

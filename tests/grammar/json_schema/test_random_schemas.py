@@ -1,4 +1,4 @@
-"""Random schemas and instances: the engine's verdict is that of the `jsonschema` package."""
+"""Random schemas and instances: the engine's verdict is that of `jsonschema` and of `jsonschema-rs`."""
 
 from __future__ import annotations
 
