@@ -2,12 +2,9 @@
 
     python lab/benchmarks/ablation.py --data PATH_TO_DATA_PACK --write
 
-Each run is a process with a new compiler, all layers on but one (``all off``: none). *Clock*: the layers take turns,
-round by round; the time of a mask is the least of all rounds, and quantiles are over masks. A mask of the MaskBench sample
-is fill and accept, TTFM is schema to first mask, as in its protocol; elsewhere fills alone. *Instructions*: counted by
-callgrind, in fills and in compiles, on smaller samples; they do not depend on how busy the machine is. A run that takes
-more of the processor than the limit is cut off, its masks are compared with the same masks of the base, and its memory with
-nothing. All masks must be equal. ``all on, again`` is a control: what it differs by is noise.
+All layers are on but one (``all off``: none), each time on a new compiler. Instructions are counted by callgrind, in fills
+and in compiles: they do not depend on how busy the machine is. Memory is what the compiler holds afterwards. A run that
+takes more of the processor than the limit is cut off. All masks must be equal.
 
 A change is (layer off / all on - 1): positive where the layer is worth something.
 """
@@ -21,7 +18,6 @@ import json
 import math
 import os
 import pickle
-import random
 import re
 import resource
 import signal
@@ -30,27 +26,23 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ablation_workloads import CLOCK, COUNTED, WORKLOADS, Item, Sizes, make_workload
-from json_grammar import load_tokenizer
+from ablation_workloads import SIZES, WORKLOADS, Sizes, make_workload
+from pack import load_tokenizer
 from record import RESULTS, cpu_model, use_checkout, write_result
 
 use_checkout()
-
-import numpy as np
 
 import stackmask as sm
 from stackmask.pda.masks import layers
 from stackmask.pda.masks.layers import LAYERS
 
 BASE, NONE = "all on", "all off"
-CONTROL = "all on, again"  # tells how far figures differ by themselves
 WORTH = 3.0  # percent on one figure, for a layer to be worth its code
-COUNT_LIMIT = 25  # times the limit, for what runs under callgrind
 TOGGLES = 1000  # of the counter, to know what toggling costs
 REQUESTS = """
 #include <valgrind/callgrind.h>
@@ -59,89 +51,11 @@ void toggle(void) { CALLGRIND_TOGGLE_COLLECT; }
 void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
 """
 
-clock = time.perf_counter_ns
 Figures = dict[str, float]
-Change = tuple[str, str, float]  # workload, figure, percent
+Counts = dict[str, dict[str, Figures]]  # by workload and layer
 
 
 # --- one run, in a process of its own ---------------------------------------------------------------
-
-
-def switch_off(layer: str) -> None:
-    layers.switch(LAYERS, True)
-    if layer not in (BASE, CONTROL):
-        layers.switch(LAYERS if layer == NONE else layer.split("+"), False)
-
-
-class Timed:
-    """The times of a run."""
-
-    def __init__(
-        self, items: list[Item], vocabulary: sm.Vocabulary, with_accept: bool, until_s: float
-    ) -> None:
-        self.items, self.with_accept = items, with_accept
-        self.compiler = sm.Compiler(vocabulary)
-        self.mask = sm.allocate_token_bitmask(1, vocabulary.size)
-        self.end = time.process_time() + until_s  # not of the clock: the machine may be busy
-        self.firsts: list[int] = []
-        self.masks: list[int] = []
-        self.checksum: list[int] = []  # of all masks, after each text
-        self.crc = 0
-
-    def run(self) -> dict[str, Any]:
-        compiled = None
-        for item in self.items:
-            if self.is_late():
-                break
-            begin = clock()
-            try:
-                compiled = self.compiler.compile(item.grammar())
-                compiled.matcher().fill_next_token_bitmask(self.mask)
-            except sm.StackmaskError:
-                continue
-            self.firsts.append(clock() - begin)
-            for ids in item.texts:
-                if not self.follow(compiled, ids):
-                    break
-                self.checksum.append(self.crc)
-        stats = self.compiler_stats(compiled)
-        return {
-            "firsts": self.firsts,
-            "masks": self.masks,
-            "checksum": self.checksum,
-            "memory": stats,
-            "whole": not self.is_late(),
-        }
-
-    def is_late(self) -> bool:
-        return time.process_time() > self.end
-
-    def follow(self, compiled: sm.CompiledGrammar, ids: list[int]) -> bool:
-        """Time the masks of a text; return False if it was cut off."""
-        matcher, mask, row = compiled.matcher(), self.mask, self.mask[0]
-        fill, accept = matcher.fill_next_token_bitmask, matcher.accept_token
-        for token in ids:
-            a = clock()
-            fill(mask)
-            b = clock()
-            ok = accept(token)
-            c = clock()
-            self.masks.append((c if self.with_accept else b) - a)
-            self.crc = zlib.crc32(row, self.crc)
-            if not ok:
-                break
-            if self.is_late():
-                return False
-        return True
-
-    @staticmethod
-    def compiler_stats(compiled: sm.CompiledGrammar) -> dict[str, int]:
-        stats = compiled.stats()
-        return {
-            "masks": stats["mask_bytes"],
-            "walks": stats["walk_bytes"],
-            "all": stats["mask_bytes"] + stats["walk_bytes"] + stats["term_bytes"],
-        }
 
 
 def in_child(work: Callable[[], Any], limit_s: float) -> Any:
@@ -172,9 +86,6 @@ def in_child(work: Callable[[], Any], limit_s: float) -> Any:
     return pickle.loads(answer)
 
 
-# --- instructions -----------------------------------------------------------------------------------
-
-
 def count(job: Path) -> None:
     """Run everything once under callgrind, one fork for each layer and workload. Runs inside of valgrind."""
     given = pickle.loads(job.read_bytes())
@@ -202,7 +113,9 @@ def count(job: Path) -> None:
 
 def counted(requests: Any, vocabulary: sm.Vocabulary, pairs: Any, layer: str) -> dict[str, int]:
     """Count compiles, then fills; callgrind writes a file for each."""
-    switch_off(layer)
+    layers.switch(LAYERS, True)
+    if layer != BASE:
+        layers.switch(LAYERS if layer == NONE else layer.split("+"), False)
     compiler = sm.Compiler(vocabulary)
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     toggle = requests.toggle
@@ -221,7 +134,7 @@ def counted(requests: Any, vocabulary: sm.Vocabulary, pairs: Any, layer: str) ->
         except sm.StackmaskError:
             toggle()
     requests.dump(b"compiles")
-    fills = 0
+    fills = checksum = 0
     for made, texts in compiled:
         for ids in texts:
             matcher = made.matcher()
@@ -234,10 +147,17 @@ def counted(requests: Any, vocabulary: sm.Vocabulary, pairs: Any, layer: str) ->
                 finally:
                     toggle()
                 fills += 1
+                checksum = zlib.crc32(mask[0], checksum)
                 if not matcher.accept_token(token):
                     break
     requests.dump(b"fills")
-    return {"pid": os.getpid(), "compiles": len(pairs), "fills": fills}
+    memory = compiler.stats()["bytes"]
+    return {
+        "pid": os.getpid(), "compiles": len(pairs), "fills": fills, "checksum": checksum, "memory": memory,
+    }  # fmt: skip
+
+
+# --- all runs ---------------------------------------------------------------------------------------
 
 
 def dumped(folder: Path, pid: int) -> dict[str, int]:
@@ -252,9 +172,10 @@ def dumped(folder: Path, pid: int) -> dict[str, int]:
     return found
 
 
-def count_instructions(given: dict[str, Any]) -> dict[str, dict[str, Figures]]:
-    """Return instructions for a compile and for a fill, by workload and layer."""
-    results: dict[str, dict[str, Figures]] = {}
+def count_all(given: dict[str, Any]) -> Counts:
+    """Return the figures by workload and layer. Raises: SystemExit where masks differ."""
+    results: Counts = {}
+    checksums: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "requests.c").write_text(REQUESTS)
@@ -274,146 +195,44 @@ def count_instructions(given: dict[str, Any]) -> dict[str, dict[str, Figures]]:
             if not line.startswith("["):
                 continue
             name, layer, found = json.loads(line)
+            if found.get("checksum") not in (None, checksums.setdefault(name, found.get("checksum", 0))):
+                raise SystemExit(f"{name}: masks differ with {layer} off")
             totals = dumped(folder, found["pid"]) if "pid" in found else {}
-            figures = instructions_each(found, totals)
+            figures = figures_of(found, totals)
             results.setdefault(name, {})[layer] = figures
-            print(f"instructions  {name:20} {layer:20} {found['seconds']:6.1f} s  {figures}", flush=True)
+            print(f"{name:20} {layer:20} {found['seconds']:6.1f} s  {figures}", flush=True)
         if run.wait():
             raise SystemExit("valgrind failed")
     return results
 
 
-def instructions_each(found: dict[str, int], totals: dict[str, int]) -> Figures:
-    """Return instructions each, without those of the counter itself."""
+def figures_of(found: dict[str, int], totals: dict[str, int]) -> Figures:
+    """Return the instructions of a compile and of a fill, without those of the counter itself, and the memory."""
     each = totals.get("toggles", 0) / TOGGLES
     if "pid" not in found:
         return {"fill instructions": math.inf}  # it ran into the limit
-    return {
+    instructions = {
         f"{what} instructions": round(totals[f"{what}s"] / found[f"{what}s"] - each, 1)
         for what in ("compile", "fill")
         if totals.get(f"{what}s") and found.get(f"{what}s")
     }
+    return {**instructions, "memory": found["memory"]}
 
 
-# --- clock ------------------------------------------------------------------------------------------
+def best_of(counts: Counts, layer: str) -> dict[str, Any]:
+    """Return where a layer saves most, and whether that is worth its code."""
+    changes = [
+        (100 * (value / by_layer[BASE][figure] - 1), name, figure)
+        for name, by_layer in counts.items()
+        for figure, value in by_layer.get(layer, {}).items()
+        if 0 < by_layer[BASE].get(figure, 0) < math.inf
+    ]
+    change, name, figure = max(changes)
+    shown = "over the limit" if change == math.inf else f"{change:+.1f} %"
+    return {"worth it": change >= WORTH, "workload": name, "figure": figure, "change": shown}
 
 
-def time_rounds(
-    workloads: dict[str, list[Item]],
-    vocabulary: sm.Vocabulary,
-    chosen: list[str],
-    rounds: int,
-    limit_s: float,
-) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Return the runs of each workload and layer. The layers take turns, in another order each round."""
-    runs: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in workloads}
-    order = list(chosen)
-    for turn in range(rounds):
-        for name, items in workloads.items():
-            random.Random(turn).shuffle(order)
-            begin = time.monotonic()
-            for layer in order:
-
-                def work(items: list[Item] = items, name: str = name, layer: str = layer) -> dict[str, Any]:
-                    switch_off(layer)
-                    return Timed(items, vocabulary, name.startswith("schemas"), limit_s).run()
-
-                found = in_child(work, 3 * limit_s)
-                if found is None:
-                    print(f"round {turn + 1}  {name:20} {layer}: failed", flush=True)
-                    continue
-                runs[name].setdefault(layer, []).append(found)
-            print(f"round {turn + 1}  {name:20} {time.monotonic() - begin:6.1f} s", flush=True)
-    return runs
-
-
-def least(runs: list[dict[str, Any]], what: str) -> np.ndarray:
-    """Return the least time of every mask, in µs, up to where the shortest run was cut off."""
-    size = min(len(run[what]) for run in runs)
-    return np.min([run[what][:size] for run in runs], axis=0) / 1e3
-
-
-def quantiles(times: np.ndarray, prefix: str, points: Iterable[str]) -> Figures:
-    found = {"mean": float(times.mean())} | {
-        point: float(np.percentile(times, float(point[1:]))) for point in points if point != "mean"
-    }
-    return {f"{prefix} {point}": round(found[point], 3) for point in points}
-
-
-def clock_figures(name: str, runs: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
-    """Return the figures of every layer beside those of the base over the same masks."""
-    found = {}
-    for layer, own in runs.items():
-        right = runs[BASE][0]["checksum"]
-        if any(a != b for run in own for a, b in zip(run["checksum"], right, strict=False)):
-            raise SystemExit(f"{name}: masks differ with {layer}")
-        sides = {}
-        for side, some in (("off", own), ("on", runs[BASE])):
-            masks, firsts = least(some, "masks"), least(some, "firsts")
-            masks = masks[: min(len(run["masks"]) for run in own + runs[BASE])]
-            firsts = firsts[: min(len(run["firsts"]) for run in own + runs[BASE])]
-            points = ["mean", "p50", "p99"] + ["p99.9"] * (len(masks) >= 20_000)
-            figures = quantiles(masks, "TBM" if name.startswith("schemas") else "fill", points)
-            if name.startswith("schemas"):
-                figures |= quantiles(firsts, "TTFM", ("mean", "p50", "p99"))
-            if all(run["whole"] for run in own + runs[BASE]):
-                memory = some[0]["memory"]
-                figures |= {
-                    "memory masks+walks": memory["masks"] + memory["walks"],
-                    "memory held": memory["all"],
-                }
-            sides[side] = figures
-        size = min(len(run["masks"]) for run in own)
-        found[layer] = {"masks": size, "cut off": not all(run["whole"] for run in own), **sides}
-    return found
-
-
-# --- tables -----------------------------------------------------------------------------------------
-
-
-def changes(
-    counts: dict[str, dict[str, Figures]], timed: dict[str, dict[str, dict[str, Any]]], layer: str
-) -> Iterator[tuple[str, str, float]]:
-    """Yield (workload, figure, change in percent) of a layer, instructions first."""
-    for name, by_layer in counts.items():
-        base = by_layer.get(BASE, {})
-        for figure, value in by_layer.get(layer, {}).items():
-            if 0 < base.get(figure, 0) < math.inf:
-                yield name, figure, 100 * (value / base[figure] - 1)
-    for name, rows in timed.items():
-        if layer in rows:
-            for figure, value in rows[layer]["off"].items():
-                yield name, figure, 100 * (value / rows[layer]["on"][figure] - 1)
-
-
-def tables(
-    counts: dict[str, dict[str, Figures]], timed: dict[str, dict[str, dict[str, Any]]], chosen: list[str]
-) -> tuple[list[str], dict[str, Any]]:
-    """Return Markdown tables of changes, and for each layer where it is worth the most."""
-    lines: list[str] = []
-    by_layer = {layer: list(changes(counts, timed, layer)) for layer in chosen if layer != BASE}
-    names = [*dict.fromkeys([*counts, *timed])]
-    for name in names:
-        columns = [*dict.fromkeys(f for found in by_layer.values() for n, f, _ in found if n == name)]
-        base = dict(counts.get(name, {}).get(BASE, {}))
-        if timed.get(name):
-            base |= timed[name][BASE]["off"]
-            lines += ["", f"**{name}** ({timed[name][BASE]['masks']:,} masks)", ""]
-        else:
-            lines += ["", f"**{name}**", ""]
-        lines.append(f"| off | {' | '.join(columns)} |")
-        lines.append("|---|" + "--:|" * len(columns))
-        lines.append(f"| {BASE} | {' | '.join(f'{base.get(c, 0):,.6g}' for c in columns)} |")
-        for layer, found in by_layer.items():
-            own = {figure: change for n, figure, change in found if n == name}
-            cells = [shown(own[c]) if c in own else "" for c in columns]
-            note = f" (first {timed[name][layer]['masks']:,})" if is_cut(timed, name, layer) else ""
-            lines.append(f"| {layer}{note} | {' | '.join(cells)} |")
-    noise = by_layer.get(CONTROL, [])
-    return lines, {layer: verdict(found, noise) for layer, found in by_layer.items() if layer != CONTROL}
-
-
-def limits_as(other: float | None, counts: Any) -> Any:
+def with_limits_as(other: float | None, counts: Any) -> Any:
     """Return counts with ``other`` for those that ran into the limit, since JSON has no infinity."""
     return {
         name: {
@@ -422,38 +241,6 @@ def limits_as(other: float | None, counts: Any) -> Any:
         }
         for name, by_layer in counts.items()
     }
-
-
-def shown(change: float) -> str:
-    return "over the limit" if change == math.inf else f"{change:+.1f} %"
-
-
-def is_cut(timed: dict[str, dict[str, dict[str, Any]]], name: str, layer: str) -> bool:
-    return bool(timed.get(name, {}).get(layer, {}).get("cut off"))
-
-
-def verdict(found: list[Change], noise: list[Change]) -> dict[str, Any]:
-    """Return whether a layer is worth its code, and where: by instructions, else by memory, else by the clock.
-
-    Noise is the most that the control differs by on any figure of that kind: the best of many figures of the
-    clock is often some percent better by chance.
-    """
-    best: dict[str, Any] = {}
-    for title in ("instructions", "memory", "clock"):
-        rows = [row for row in found if kind_of(row[1]) == title]
-        if not rows:
-            continue
-        apart = max((abs(change) for _, figure, change in noise if kind_of(figure) == title), default=0.0)
-        name, figure, change = max(rows, key=lambda row: row[2])
-        best[title] = {"workload": name, "figure": figure, "change": shown(change)}
-        best[title]["worth it"] = change - apart >= WORTH
-    return {"worth it": any(own["worth it"] for own in best.values()), **best}
-
-
-def kind_of(figure: str) -> str:
-    if figure.endswith("instructions"):
-        return "instructions"
-    return "memory" if figure.startswith("memory") else "clock"
 
 
 # --- command line -----------------------------------------------------------------------------------
@@ -470,10 +257,10 @@ def read_options() -> argparse.Namespace:
         help=f"some of {', '.join(LAYERS)}, {NONE}; separated by commas; + between those that are off together",
     )
     parser.add_argument("--workloads", help=f"some of {'; '.join(WORKLOADS)}; separated by semicolons")
-    parser.add_argument("--rounds", type=int, default=3, help="0 for instructions alone")
     parser.add_argument("--sample", type=float, default=1.0, help="factor on the sizes of all workloads")
-    parser.add_argument("--instructions", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--limit", type=float, default=4.0, help="seconds of a run; what is left is cut off")
+    parser.add_argument(
+        "--limit", type=float, default=100.0, help="seconds of a run; what is left is cut off"
+    )
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--keep", action="store_true", help="keep what the result has of other workloads")
     parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
@@ -499,52 +286,30 @@ def main() -> None:
         {one for name in some for one in name.split("+")} - {*LAYERS, NONE}
     ):
         raise SystemExit(f"no layers or workloads: {', '.join(sorted(unknown))}; see --help")
-    chosen = [BASE, CONTROL, *some]
     tokenizer = load_tokenizer(options.data / "tokenizers" / options.tokenizer)
     vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
-    sm.Compiler(vocabulary)  # what is made once for a vocabulary
-    counts: dict[str, dict[str, Figures]] = {}
-    if options.instructions:
-        sizes = scaled(COUNTED, options.sample)
-        given = {
-            "vocabulary": {"tokens": vocabulary.tokens, "stop_ids": vocabulary.stop_ids},
-            "workloads": {name: make_workload(name, options.data, tokenizer, sizes) for name in names},
-            "layers": chosen,
-            "limit_s": COUNT_LIMIT * options.limit,
-        }
-        counts = count_instructions(given)
-    timed: dict[str, dict[str, dict[str, Any]]] = {}
-    if options.rounds:
-        sizes = scaled(CLOCK, options.sample)
-        workloads = {name: make_workload(name, options.data, tokenizer, sizes) for name in names}
-        gc.collect()
-        gc.freeze()
-        runs = time_rounds(workloads, vocabulary, chosen, options.rounds, options.limit)
-        timed = {name: clock_figures(name, found) for name, found in runs.items()}
+    sizes = scaled(SIZES, options.sample)
+    given = {
+        "vocabulary": {"tokens": vocabulary.tokens, "stop_ids": vocabulary.stop_ids},
+        "workloads": {name: make_workload(name, options.data, tokenizer, sizes) for name in names},
+        "layers": [BASE, *some],
+        "limit_s": options.limit,
+    }
+    counts = count_all(given)
     commands = ""
     if options.keep:
         kept = json.loads((RESULTS / "ablation.json").read_text("utf-8"))
         commands = kept["command"] + " && "
-        counts = limits_as(math.inf, kept["instructions"]) | counts
-        timed = kept["clock"] | timed
-    measured = dict.fromkeys(
-        [*chosen, *(layer for kind in (counts, timed) for own in kind.values() for layer in own)]
-    )
-    lines, verdicts = tables(counts, timed, list(measured))
-    print(cpu_model(), *lines, "", sep="\n")
+        counts = with_limits_as(math.inf, kept["instructions"]) | counts
+    verdicts = {layer: best_of(counts, layer) for layer in some}
+    print(cpu_model())
     for layer, found in verdicts.items():
         print(f"{layer:20} {found}")
     if options.write:
-        some_flags = " --no-instructions" * (not options.instructions) + " --keep" * options.keep
-        some_flags += f" --workloads '{options.workloads}'" if options.workloads else ""
-        some_flags += f" --layers {options.layers}" if options.layers else ""
-        flags = f"--rounds {options.rounds} --sample {options.sample:g} --limit {options.limit:g}{some_flags}"
-        result = {
-            "instructions": limits_as(None, counts),
-            "clock": timed,
-            "verdicts": verdicts,
-            "table": lines,
-        }
+        flags = f"--sample {options.sample:g} --limit {options.limit:g}" + " --keep" * options.keep
+        flags += f" --workloads '{options.workloads}'" if options.workloads else ""
+        flags += f" --layers {options.layers}" if options.layers else ""
+        result = {"instructions": with_limits_as(None, counts), "verdicts": verdicts}
         write_result(
             "ablation", f"{commands}python lab/benchmarks/ablation.py --data PATH {flags} --write", result
         )

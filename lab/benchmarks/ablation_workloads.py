@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import lzma
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from json_grammar import documents
+from pack import documents, maskbench, patterns
 from record import use_checkout
 
 use_checkout()
@@ -56,8 +55,7 @@ class Sizes:
     dialects: tuple[str, ...] = ("sqlite", "postgres")
 
 
-CLOCK = Sizes(schemas=150, documents=40, queries=8, scoped=4, patterns=150)
-COUNTED = Sizes(schemas=8, documents=2, queries=1, scoped=1, patterns=16, tokens=10, dialects=("sqlite",))
+SIZES = Sizes(schemas=8, documents=2, queries=1, scoped=1, patterns=16, tokens=10, dialects=("sqlite",))
 SCOPED_QUERIES = 2
 
 
@@ -65,9 +63,7 @@ SCOPED_QUERIES = 2
 
 
 def schema_items(data: Path, encode: Callable[[str], list[int]], order: str, sizes: Sizes) -> list[Item]:
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(1).shuffle(records)
+    records = maskbench(data, 1)
     return [
         Item(order, r["schema"], [encode(json.dumps(t["data"], ensure_ascii=False)) for t in r["tests"]])
         for r in records[: sizes.schemas]
@@ -107,9 +103,7 @@ def scoped_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -
 
 
 def regex_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
-    path = data / "regex" / "jsonschemabench_patterns.jsonl.xz"
-    with lzma.open(path, "rt", encoding="utf-8") as lines:
-        cases = [json.loads(line) for line in lines]
+    cases = patterns(data)
     random.Random(4).shuffle(cases)
     return [
         Item("regex", case["pattern"], [encode(text) for text in case["accept"][:REGEX_STRINGS]])

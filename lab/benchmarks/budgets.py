@@ -16,7 +16,6 @@ import argparse
 import collections
 import itertools
 import json
-import lzma
 import random
 import time
 import warnings
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, read_lines
 from record import DATA, cpu_model, use_checkout, write_result
 
 FAVOURITES = {"random": b"", "blanks": b" \n\t", "digits": b"0123456789", "brackets": b'[{("<'}
@@ -90,8 +89,7 @@ def grammars(data: Path, rng: random.Random, only: str | None = None) -> Any:
 
     import stackmask as sm
 
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt") as lines:
-        schemas = [json.loads(line)["schema"] for line in lines]
+    schemas = [record["schema"] for record in read_lines(data / "maskbench_dev.jsonl.xz")]
     rng.shuffle(schemas)
     others = [
         (name, sm.Grammar.bundled(name), lambda text, name=name: JUDGES[name](text).accepted)

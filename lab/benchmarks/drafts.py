@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, use_checkout, write_result
 
 SETS = (
@@ -213,7 +213,7 @@ def jumped(matcher: Any, ids: list[int]) -> int:
     return count
 
 
-def follow(count: Count, matcher: Any, sources: Any, ids: list[int], fails: list[str] | None = None) -> None:
+def follow(count: Count, matcher: Any, sources: Any, ids: list[int]) -> None:
     """Follow one answer; count what is accepted of each draft."""
     i = 0
     while i < len(ids):
@@ -228,8 +228,6 @@ def follow(count: Count, matcher: Any, sources: Any, ids: list[int], fails: list
             step += 1
         sources.judge(draft, step)
         count.proposed.update(draft.sources[: step + 1])
-        if fails is not None and step < len(draft.tokens):
-            fails.append((i + step, draft, step))
         for token in ids[i : i + step + 1]:
             assert matcher.accept_token(token)
         i += step + 1
@@ -242,7 +240,7 @@ def times_of(values: list[float]) -> dict[str, float]:
     return {"mean": round(sum(times) / len(times), 1), "p50": round(p50, 1), "p99": round(p99, 1)}
 
 
-def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, Any]:
+def measure(folder: Path, turns: dict[str, list[Turn]]) -> dict[str, Any]:
     import stackmask as sm
     from stackmask.runtime.jump_forward.drafts import Sources
 
@@ -270,15 +268,12 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
             ids = tokenizer.encode(text, add_special_tokens=False)
             if not all(matcher.accept_token(token) for token in ids):
                 count.skipped["not in the grammar"] += 1
-                if show and count.skipped["not in the grammar"] < 3:
-                    print(matcher.refusal, text)
                 continue
             matcher.reset()
             count.turns += 1
             count.tokens += len(ids)
             count.jumped += jumped(matcher, ids)
-            fails: list[Any] = []
-            follow(count, matcher, Sources(turn.prompt.encode()), ids, fails)
+            follow(count, matcher, Sources(turn.prompt.encode()), ids)
             matcher.reset()
             times = []
             for _ in range(TIMES):
@@ -291,18 +286,6 @@ def measure(folder: Path, turns: dict[str, list[Turn]], show: int) -> dict[str, 
             in_batch.jumped += jumped(matcher, ids)
             if len({*map(len, times)}) == 1:
                 in_batch.step_us += map(min, zip(*times, strict=True))
-            if show > 0:
-                show -= 1
-                print("----", turn.prompt[-400:], "\n>>>", text)
-                for at, draft, step in fails:
-                    print(
-                        "   ",
-                        repr(tokenizer.decode(ids[:at])[-30:]),
-                        "wanted",
-                        repr(tokenizer.decode(ids[at : at + 3])),
-                        "drafted",
-                        repr(tokenizer.decode(draft.tokens[step : step + 5])),
-                    )
         found[name] = count.summary()
         total.add(count)
         total.step_us += count.step_us
@@ -322,7 +305,6 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=49, help="of each set")
     parser.add_argument("--tokenizers", nargs="*", default=TOKENIZERS)
     parser.add_argument("--sets", nargs="*", default=SETS)
-    parser.add_argument("--show", type=int, default=0, help="turns whose refused drafts are printed")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     use_checkout()
@@ -332,9 +314,7 @@ def main() -> int:
         all_turns = list(read(options.bfcl, name))
         random.Random(7).shuffle(all_turns)
         turns[name] = all_turns[: options.turns]
-    result = {
-        name: measure(options.data / "tokenizers" / name, turns, options.show) for name in options.tokenizers
-    }
+    result = {name: measure(options.data / "tokenizers" / name, turns) for name in options.tokenizers}
     print(
         json.dumps(
             {name: [found["all"], found["first_us"], found["in_batches"]] for name, found in result.items()},

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from drafts import SETS, Turn, conversations, in_order, single_turns, written
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, use_checkout, write_result
 
 WIDTH, LAYERS, BATCH, LONGEST = 192, 4, 16, 320

@@ -1,4 +1,4 @@
-"""Time the engine on documents, hard schemas and hard grammars, beside two peers, against the targets of the project.
+"""Time the engine on documents, hard schemas and hard grammars, beside two peers.
 
     python lab/benchmarks/engine.py --data PATH_TO_DATA_PACK
 
@@ -14,9 +14,7 @@ import argparse
 import functools
 import gc
 import json
-import lzma
 import os
-import random
 import statistics
 import sys
 import time
@@ -26,18 +24,13 @@ from typing import Any
 
 import made_documents as made
 from engines import ENGINES, SQL, XML, Grammars, Refused, versions
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, cpu_model, use_checkout, write_result
-from vocabulary import Watch, resident
 
 REPEATS = 5
 ENOUGH_S = 4.0  # a compile or a walk that took longer is not repeated
 STEPS_S = 10.0  # a document is followed no longer than that; how far it went is recorded
-LENGTHS = (10, 64, 128, 10_000)
 BATCH = 256
-SCHEMAS, REQUESTS = 50, 1_000
-
-USED = {"type": "object", "properties": {"before": {"type": "string"}, "n": {"type": "integer"}}}
 
 Figures = dict[str, Any]
 clock = time.perf_counter_ns
@@ -88,38 +81,18 @@ class Bench:
         return compiled, (clock() - begin) / 1e6
 
     def cold(self, make: Callable[[], Any], documents: list[list[int]]) -> Figures:
-        """Compile and follow the documents, several times over, each time from nothing.
-
-        ``used_`` figures are those of a compiler that has written an object with a string before, as every compiler
-        has after its first request.
-        """
-        figures: Figures = {}
-        for prefix in ("", "used_"):
-            compiles, passes = [], []
-            begin = time.monotonic()
-            for _ in range(REPEATS):
-                self.engine.fresh()
-                if prefix:
-                    self.follow(
-                        self.engine.compile_schema(USED), self.encode('{"before": "some text", "n": 12}')
-                    )
-                gc.collect()
-                start = clock()
-                compiled = make()
-                compiles.append((clock() - start) / 1e6)
-                found: list[int] = []
-                for ids in documents:
-                    found += self.follow(compiled, ids)[0]
-                passes.append(found)
-                if time.monotonic() - begin > ENOUGH_S:
-                    break
-            size = min(map(len, passes))
-            places = [min(times) for times in zip(*(p[:size] for p in passes), strict=True)]
-            figures[f"{prefix}compile_ms"] = min(compiles)
-            figures |= summary(f"{prefix}mask", places)
-            if self.name != "stackmask":
-                break  # the peers share nothing between schemas but what the tokenizer has
-        return {**figures, "tokens": size}
+        """Compile and follow the documents, several times over, each time from nothing."""
+        compiles, passes = [], []
+        begin = time.monotonic()
+        for _ in range(REPEATS):
+            compiled, took = self.compiled(make)
+            compiles.append(took)
+            passes.append([fill for ids in documents for fill in self.follow(compiled, ids)[0]])
+            if time.monotonic() - begin > ENOUGH_S:
+                break
+        size = min(map(len, passes))
+        places = [min(times) for times in zip(*(p[:size] for p in passes), strict=True)]
+        return {"compile_ms": min(compiles), **summary("mask", places), "tokens": size}
 
     def warm(self, make: Callable[[], Any], ids: list[int]) -> Figures:
         """Compile, follow the document once for the memory of the engine, and then several times for the clock."""
@@ -189,11 +162,6 @@ def max_length(length: int) -> Callable[[Bench], Figures]:
     return row
 
 
-def pattern(bench: Bench) -> Figures:
-    letters = made.text_of(400).replace(" ", "").encode("ascii", "ignore").decode().lower()[:200]
-    return schema_row(bench, {"type": "string", "pattern": "^[a-z]{1,200}$"}, [f'"{letters}"'])
-
-
 def optional(count: int) -> Callable[[Bench], Figures]:
     def row(bench: Bench) -> Figures:
         schema, text = made.optional_properties(count)
@@ -211,11 +179,6 @@ def enumeration(bench: Bench) -> Figures:
     values = list(made.enum_values(10_000))
     texts = [json.dumps(value, ensure_ascii=False) for value in values[::50]]
     return schema_row(bench, {"enum": values}, texts)
-
-
-def items(bench: Bench) -> Figures:
-    schema = {"type": "array", "items": {"type": "integer"}, "maxItems": 1_000}
-    return schema_row(bench, schema, [json.dumps(list(range(1_000)))])
 
 
 def nesting(bench: Bench) -> Figures:
@@ -241,212 +204,67 @@ def recursion(grammars: Grammars, tokens: int) -> Callable[[Bench], Figures]:
                 break
         size = min(map(len, passes))
         steps = [min(times) for times in zip(*(p[:size] for p in passes), strict=True)]
-        tenth = max(1, len(steps) // 10)
         return {
             "compile_ms": took,
             "tokens": len(steps),
             "asked_tokens": tokens,
             "step_mean_us": statistics.fmean(steps) / 1e3,
-            # medians: one pause would be a slope
-            "first_tenth_us": statistics.median(steps[:tenth]) / 1e3,
-            "last_tenth_us": statistics.median(steps[-tenth:]) / 1e3,
         }
 
     return row
 
 
-def requests(bench: Bench) -> Figures:
-    """Follow 1,000 requests over 50 real schemas (MaskBench's, with a valid instance) on one compiler."""
-    if bench.name != "stackmask":
-        raise Refused("not asked of peers: they do not compile the same schemas")
-    engine = bench.engine
-    found: list[tuple[Any, list[int]]] = []
-    with lzma.open(bench.data / "maskbench_dev.jsonl.xz", "rt") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(3).shuffle(records)
-    engine.fresh()
-    for record in records:
-        valid = [test["data"] for test in record["tests"] if test["valid"]]
-        if not valid:
-            continue
-        ids = bench.encode(json.dumps(valid[0], ensure_ascii=False))
-        try:
-            bench.follow(engine.compile_schema(record["schema"]), ids)
-        except (Refused, ValueError):  # what it does not support, or another order of keys
-            continue
-        found.append((record["schema"], ids))
-        if len(found) == SCHEMAS:
-            break
-    del records
-    rng = random.Random(4)
-    order = [n for _ in range(REQUESTS // SCHEMAS) for n in rng.sample(range(SCHEMAS), SCHEMAS)]
-    engine.fresh()
-    gc.collect()
-    fills: list[int] = []
-    compiles: list[int] = []
-    memory: list[float] = []
-    size: list[int] = []
-    for number, which in enumerate(order):
-        schema, ids = found[which]
-        begin = clock()
-        compiled = engine.compile_schema(schema)
-        compiles.append(clock() - begin)
-        fills += bench.follow(compiled, ids)[0]
-        if number + 1 in (SCHEMAS, REQUESTS // 2, REQUESTS):
-            memory.append(resident())
-            size.append(compiled.stats().get("bytes", compiled.stats().get("mask_bytes", 0)))
-    return {
-        "tokens": len(fills),
-        "request_compile_p50_ms": statistics.median(compiles) / 1e6,
-        "request_compile_mean_ms": statistics.fmean(compiles) / 1e6,
-        **summary("mask", fills),
-        "resident_mb_after_50_500_1000": memory,
-        "stats_bytes_after_50_500_1000": size,
-        "growth_mb": memory[2] - memory[1],
-    }
-
-
-def batch(threads: int, count: int = BATCH) -> Callable[[Bench], Figures]:
-    def row(bench: Bench) -> Figures:
-        compiled, _ = bench.compiled(bench.engine.compile_json)
-        ids = made.document_of("json", 10_000, bench.encode)
-        bench.follow(compiled, ids)
-        apart = len(ids) * 3 // 4 // count
-        matchers = [bench.engine.matcher(compiled) for _ in range(count)]
-        accepters = [bench.engine.accepter(matcher) for matcher in matchers]
-        for number, accept in enumerate(accepters):  # each at a place of its own
-            for token in ids[: number * apart]:
-                accept(token)
-        fill = bench.engine.batch(matchers, threads)
-        times: list[float] = []
-        for step in range(60):
-            best = []
-            for _ in range(3):
-                begin = clock()
-                fill()
-                best.append((clock() - begin) / count)
-            times.append(statistics.median(best))
-            for number, accept in enumerate(accepters):
-                if not accept(ids[number * apart + step]):
-                    raise Refused("a valid document")
-        return summary("row", times)
-
-    return row
-
-
-def memory(bench: Bench) -> Figures:
-    """The growth of a fresh process (tokenizer and modules loaded) with the engine and one warm schema."""
-    properties: dict[str, Any] = {
-        "name": {"type": "string", "maxLength": 100},
-        "born": {"type": "integer"},
-        "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 20},
-        "kind": {"enum": ["a", "b", "c"]},
-        "place": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}}},
-    }
-    schema = {"type": "object", "properties": properties, "required": ["name"]}
-    value = {
-        "name": made.text_of(90),
-        "born": 1815,
-        "tags": made.WORDS[:15],
-        "kind": "b",
-        "place": {"x": -1.5, "y": 20.25},
-    }
-    ids = bench.encode(json.dumps(value, ensure_ascii=False))
-    ENGINES[bench.name].load()
-    watch = Watch()
-    engine = bench.engine
-    built = watch.megabytes()
-    compiled = engine.compile_schema(schema)
-    for _ in range(2):
-        bench.follow(compiled, ids)
-    return {"built_mb": built, "warm_mb": watch.megabytes()}
+def batch(bench: Bench) -> Figures:
+    """Fill the masks of matchers that are each at a place of their own, in one thread."""
+    compiled, _ = bench.compiled(bench.engine.compile_json)
+    ids = made.document_of("json", 10_000, bench.encode)
+    bench.follow(compiled, ids)
+    apart = len(ids) * 3 // 4 // BATCH
+    matchers = [bench.engine.matcher(compiled) for _ in range(BATCH)]
+    accepters = [bench.engine.accepter(matcher) for matcher in matchers]
+    for number, accept in enumerate(accepters):
+        for token in ids[: number * apart]:
+            accept(token)
+    fill = bench.engine.batch(matchers, 1)
+    times: list[float] = []
+    for step in range(60):
+        best = []
+        for _ in range(3):
+            begin = clock()
+            fill()
+            best.append((clock() - begin) / BATCH)
+        times.append(statistics.median(best))
+        for number, accept in enumerate(accepters):
+            if not accept(ids[number * apart + step]):
+                raise Refused("a valid document")
+    return summary("row", times)
 
 
 ROWS: dict[str, Callable[[Bench], Figures]] = {
     "warm JSON": warm_json,
     "warm SQL": warm_sql,
     "warm XML": warm_xml,
-    **{f"maxLength {length:,}": max_length(length) for length in LENGTHS},
-    "pattern ^[a-z]{1,200}$": pattern,
+    "maxLength 10,000": max_length(10_000),
     "24 optional properties": optional(24),
     "500 optional properties": optional(500),
-    "2,000 optional properties": optional(2_000),
     "5,000 optional properties": optional(5_000),
     "a schema of FHIR's size": large,
     "enum of 10,000 strings": enumeration,
-    "maxItems 1,000": items,
     "nesting 600": nesting,
     "ambiguous s s, 400": recursion(AMBIGUOUS, 400),
     "left recursion, 100,000": recursion(LEFT, 100_000),
     "right recursion, 100,000": recursion(RIGHT, 100_000),
-    "1,000 requests, 50 schemas": requests,
-    "batch of 256, 1 thread": batch(1),
-    "batch of 256, 2 threads": batch(2),
-    "batch of 1,024, 1 thread": batch(1, 1_024),
-    "batch of 1,024, 2 threads": batch(2, 1_024),
-    "memory": memory,
+    "batch of 256, 1 thread": batch,
 }
-
-ALONE = {"memory"}  # rows that need a process of their own
-
-# (row, figure, at most)
-# row, figure, target: None for a figure that is shown to compare
-TARGETS: tuple[tuple[str, str, float | None], ...] = (
-    *(
-        (f"warm {kind}", figure, limit)
-        for kind in ("JSON", "SQL", "XML")
-        for figure, limit in (("mask_mean_us", 1.0), ("mask_p99_us", 3.0), ("accept_mean_us", 0.4))
-    ),
-    *(
-        (f"maxLength {length:,}", figure, limit)
-        for length in LENGTHS
-        for figure, limit in (("compile_ms", 2.0), ("mask_worst_us", 300.0), ("used_mask_worst_us", 300.0))
-    ),
-    ("pattern ^[a-z]{1,200}$", "mask_mean_us", 5.0),
-    ("pattern ^[a-z]{1,200}$", "used_mask_mean_us", 5.0),
-    *(
-        (row, figure, None)
-        for row in ("24 optional properties", "5,000 optional properties", "a schema of FHIR's size")
-        for figure in ("compile_ms", "mask_mean_us", "mask_worst_us")
-    ),
-    ("500 optional properties", "compile_ms", 20.0),
-    ("500 optional properties", "mask_mean_us", 10.0),
-    ("500 optional properties", "mask_worst_us", 1000.0),
-    ("500 optional properties", "used_mask_mean_us", 10.0),
-    ("500 optional properties", "used_mask_worst_us", 1000.0),
-    ("2,000 optional properties", "compile_ms", 80.0),
-    ("2,000 optional properties", "mask_mean_us", 10.0),
-    ("2,000 optional properties", "mask_worst_us", 1000.0),
-    ("2,000 optional properties", "used_mask_mean_us", 10.0),
-    ("2,000 optional properties", "used_mask_worst_us", 1000.0),
-    ("enum of 10,000 strings", "compile_ms", 40.0),
-    ("enum of 10,000 strings", "mask_mean_us", 20.0),
-    ("maxItems 1,000", "compile_ms", 20.0),
-    ("nesting 600", "compile_ms", 20.0),
-    ("ambiguous s s, 400", "step_mean_us", 50.0),
-    ("left recursion, 100,000", "step_mean_us", 50.0),
-    ("left recursion, 100,000", "slope", 1.5),
-    ("right recursion, 100,000", "step_mean_us", 50.0),
-    ("right recursion, 100,000", "slope", 1.5),
-    ("1,000 requests, 50 schemas", "mask_mean_us", 1.5),
-    ("1,000 requests, 50 schemas", "growth_mb", 1.0),
-    ("batch of 256, 1 thread", "row_mean_us", 0.5),
-    ("batch of 256, 2 threads", "row_mean_us", 0.5),
-    ("batch of 1,024, 1 thread", "row_mean_us", None),
-    ("batch of 1,024, 2 threads", "row_mean_us", None),
-    ("memory", "warm_mb", 60.0),
-)
 
 
 class Worker:
     """Runs rows with one engine, in a process of its own."""
 
-    def __init__(self, name: str, folder: str, data: str, rows: list[str]) -> None:
+    def __init__(self, name: str, folder: str, data: str) -> None:
         use_checkout()
         os.environ["TOKENIZERS_PARALLELISM"] = "false"
         self.bench = Bench(name, Path(folder), Path(data))
-        if not set(rows) <= ALONE:
-            assert self.bench.engine
 
     def run(self, row: str) -> Figures:
         """Return the figures of a row. Raises: what the engine raises, which is a result."""
@@ -460,20 +278,17 @@ def run(name: str, folder: Path, data: Path, rows: list[str], limit_s: float) ->
     from stackmask.runtime.child import Child, WorkerFault
 
     results: dict[str, Figures] = {}
-    for group in ([row for row in rows if row not in ALONE], *([row] for row in rows if row in ALONE)):
-        child = Child(
-            "engine:Worker", name, str(folder), str(data), group, seconds=limit_s, start_seconds=300
-        )
-        for row in group:
-            begin = time.monotonic()
-            try:
-                figures = child.ask("run", row)
-            except WorkerFault as fault:
-                ended = {"hung": f"over {limit_s:g} s", "crashed": f"exit {fault.status}"}
-                figures = {"error": ended.get(fault.kind, str(fault)[:200])}
-            results[row] = figures
-            print(f"{name:10} {row:27} {time.monotonic() - begin:5.1f} s", file=sys.stderr, flush=True)
-        child.end()
+    child = Child("engine:Worker", name, str(folder), str(data), seconds=limit_s, start_seconds=300)
+    for row in rows:
+        begin = time.monotonic()
+        try:
+            figures = child.ask("run", row)
+        except WorkerFault as fault:
+            ended = {"hung": f"over {limit_s:g} s", "crashed": f"exit {fault.status}"}
+            figures = {"error": ended.get(fault.kind, str(fault)[:200])}
+        results[row] = figures
+        print(f"{name:10} {row:27} {time.monotonic() - begin:5.1f} s", file=sys.stderr, flush=True)
+    child.end()
     return results
 
 
@@ -482,51 +297,7 @@ def medians(runs: list[Figures]) -> Figures:
     good = [run for run in runs if "error" not in run]
     if not good:
         return runs[0]
-    merged: Figures = {}
-    for key, value in good[0].items():
-        if isinstance(value, list):
-            merged[key] = [
-                round(statistics.median(found), 1) for found in zip(*(run[key] for run in good), strict=True)
-            ]
-        else:
-            merged[key] = round(statistics.median(run[key] for run in good), 3)
-    if "first_tenth_us" in merged:
-        merged["slope"] = round(merged["last_tenth_us"] / merged["first_tenth_us"], 2)
-    return merged
-
-
-def shown(figures: Figures, figure: str) -> str:
-    if "error" in figures:
-        return str(figures["error"])[:24]
-    cut = figures.get("asked_tokens", 0) > figures["tokens"] if "tokens" in figures else False
-    return f"{figures[figure]:.2f}" + (f" ({figures['tokens']:,} tokens)" if cut else "")
-
-
-def table(results: dict[str, dict[str, Figures]], names: list[str]) -> list[str]:
-    """Return the lines of a Markdown table: our figure, the peers', the best ratio, the target, whether it is met."""
-    peers = [name for name in names if name != "stackmask"]
-    lines = [
-        "| row | figure | stackmask |"
-        + "".join(f" {name} |" for name in peers)
-        + " best peer / ours | target | |",
-        "|---|---|--:|" + "--:|" * len(peers) + "--:|--:|---|",
-    ]
-    for row, figure, limit in TARGETS:
-        if row not in results:
-            continue
-        ours = results[row]["stackmask"]
-        theirs = figure.removeprefix("used_")
-        found = [results[row][name].get(theirs) for name in peers]
-        known = [value for value in found if value]
-        value = ours.get(figure)
-        ratio = f"{min(known) / value:.1f}" if known and value and figure != "slope" else ""
-        verdict = "–" if limit is None else "met" if value is not None and value <= limit else "missed"
-        target = "–" if limit is None else f"{limit:g}"
-        columns = "".join(f" {shown(results[row][name], theirs)} |" for name in peers)
-        lines.append(
-            f"| {row} | {figure} | {shown(ours, figure)} |{columns} {ratio} | {target} | {verdict} |"
-        )
-    return lines
+    return {key: round(statistics.median(run[key] for run in good), 3) for key in good[0]}
 
 
 def main() -> None:
@@ -562,12 +333,11 @@ def main() -> None:
         row: {name: medians(found) for name, found in by_name.items()} for row, by_name in runs.items()
     }
     print(cpu_model())
-    lines = table(results, names) if "stackmask" in names else [json.dumps(results, indent=1)]
-    print("\n".join(lines))
+    print(json.dumps(results, indent=1))
     if args.save != "engine" or (not args.rows and args.engines == ",".join(ENGINES)):
         command = f"python lab/benchmarks/engine.py --tokenizer {args.tokenizer} --rounds {args.rounds} --limit {args.limit:g}"
         command += f" --rows '{args.rows}' --save {args.save}" if args.rows else ""
-        document = {"tokenizer": args.tokenizer, "rounds": args.rounds, "rows": results, "table": lines}
+        document = {"tokenizer": args.tokenizer, "rounds": args.rounds, "rows": results}
         write_result(args.save, command, document, **versions(names))
 
 

@@ -1,7 +1,6 @@
 """Time masks at places that are seen for the first time, on any grammar, and say what the worst ones were made of.
 
     python lab/benchmarks/first_visits.py [--only GROUP,…] [--sample N] [--engines stackmask,llguidance] [--write]
-    python lab/benchmarks/first_visits.py --only grammars --names lark/csv.lark --instructions
     python lab/benchmarks/first_visits.py --only grammars,bundled,sql --engines stackmask --steps [--write]
 
 Every mask along real strings, on a new compiler, with Llama-3's vocabulary and one thread. Groups: *grammars* of the data pack with strings that they
@@ -9,22 +8,16 @@ accept; *bundled* grammars along queries of Spider and BIRD, JSON documents, and
 the schemas of these queries' databases, where one compiler meets one new query after the other; *regexes* of JSON schemas;
 structural *tags*; schemas of *maskbench*. Each place counts with the best of three new compilers, the collector frozen, and without
 the time that other processes took of it. ``--steps``: also steps of 64 rows at seen places, one of which comes to each of the worst places in turn;
-``--write`` then writes results/waiting_rows.json. Peers follow the same strings where they load the same grammar. ``--instructions`` counts reading and compiling,
-and the first pass, under callgrind.
+``--write`` then writes results/waiting_rows.json. Peers follow the same strings where they load the same grammar.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import gc
 import json
-import lzma
-import pickle
 import random
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -36,8 +29,7 @@ from record import cpu_model, use_checkout, write_result
 use_checkout()
 
 from engines import ENGINES, Grammars, Refused, versions
-from json_grammar import documents, load_tokenizer
-from regex_masks import read_cases
+from pack import documents, load_tokenizer, patterns, read_lines
 from sql import read_rows
 from sql_walks import schemas
 from structural_tags import CASES, tag_of
@@ -51,6 +43,7 @@ GROUPS = ("grammars", "bundled", "sql", "regexes", "tags", "maskbench")
 MOST = {"grammars": 40, "bundled": 40, "sql": 60, "regexes": 1925, "tags": 507, "maskbench": 400}
 LONG = 400  # tokens of a text that are followed
 ROUNDS = 3
+STRINGS = 3  # that a pattern matches, and that are followed
 ENOUGH_S = 5.0  # what took longer is not repeated
 ROWS = 64
 FOLDER = Path(__file__).resolve().parent
@@ -169,20 +162,19 @@ class Pack:
             )
 
     def regexes(self, most: int) -> Iterator[Item]:
-        cases = read_cases(self.folder)
-        for number, (pattern, texts) in enumerate(cases):
+        cases = patterns(self.folder)
+        for number, case in enumerate(cases):
             if number * most // len(cases) != (number - 1) * most // len(cases):
+                pattern, texts = case["pattern"], case["accept"][:STRINGS]
                 yield Item("regexes", pattern[:80], "regex", pattern, self.ids(texts) or [[]])
 
     def tags(self, most: int) -> Iterator[Item]:
-        with lzma.open(self.folder / CASES, "rt", encoding="utf-8") as file:
-            cases = [case for case in map(json.loads, file) if case["accept"]]
+        cases = [case for case in read_lines(self.folder / CASES) if case["accept"]]
         for case in cases[:most]:
             yield Item("tags", case["test"], "tag", tag_of(case), self.ids([case["text"]]))
 
     def maskbench(self, most: int) -> Iterator[Item]:
-        with lzma.open(self.folder / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as file:
-            records = [json.loads(line) for line in file]
+        records = read_lines(self.folder / "maskbench_dev.jsonl.xz")
         for record in random.Random(1).sample(records, most):
             valid = [json.dumps(t["data"], ensure_ascii=False) for t in record["tests"] if t["valid"]]
             yield Item("maskbench", record["id"], "schema", record["schema"], self.ids(valid) or [[]])
@@ -364,70 +356,6 @@ def _timed(matchers: list[Any], tokens: list[None], mask: Any) -> tuple[float, A
     return 1e3 * min(time.perf_counter() - begin, time.thread_time() - computed), result
 
 
-# -- instructions -----------------------------------------------------------------------------------------
-
-
-def count_instructions(items: list[Item], vocabulary: sm.Vocabulary) -> dict[str, int]:
-    """Return the instructions of reading and compiling, and of the first pass, of each item."""
-    sys.path.insert(0, str(FOLDER / "cost"))
-    from measure import _read as read_counts
-
-    with tempfile.TemporaryDirectory(prefix="first-visits-") as name:
-        folder = Path(name)
-        library = folder / "requests.so"
-        subprocess.run(
-            [
-                "gcc",
-                "-shared",
-                "-fPIC",
-                "-O1",
-                "-x",
-                "c",
-                str(FOLDER / "cost" / "requests.h"),
-                "-o",
-                str(library),
-            ],
-            check=True,
-        )
-        (folder / "items").write_bytes(
-            pickle.dumps((items, list(vocabulary.tokens), list(vocabulary.stop_ids)))
-        )
-        valgrind = [
-            "valgrind",
-            "-q",
-            "--tool=callgrind",
-            "--instr-atstart=no",
-            f"--callgrind-out-file={folder}/counts.%p",
-        ]
-        subprocess.run([*valgrind, sys.executable, __file__, "--count", name], check=True)
-        return read_counts(folder)
-
-
-def count(folder: Path) -> None:
-    """Run items once under callgrind."""
-    requests = ctypes.CDLL(str(folder / "requests.so"))
-    requests.counting_end.argtypes = [ctypes.c_char_p]
-    items, tokens, stops = pickle.loads((folder / "items").read_bytes())
-    vocabulary = sm.Vocabulary(tokens, stop_ids=stops)
-    mask = sm.allocate_token_bitmask(1, vocabulary.size)
-    gc.disable()
-    compiler = sm.Compiler(vocabulary)
-    for item in items:
-        grammar_of(item)  # modules and dialects
-        compiler = compiler if item.kind == "sql" else sm.Compiler(vocabulary)
-        requests.counting_begin()
-        compiled = compiler.compile(grammar_of(item))
-        requests.counting_end(f"{item.name}: compile".encode())
-        requests.counting_begin()
-        for ids in item.texts:
-            matcher = compiled.matcher()
-            for token in ids:
-                matcher.fill_next_token_bitmask(mask)
-                matcher.accept_token(token)
-            matcher.fill_next_token_bitmask(mask)
-        requests.counting_end(f"{item.name}: first pass".encode())
-
-
 # -- the table --------------------------------------------------------------------------------------------
 
 
@@ -497,13 +425,8 @@ def main() -> None:
     parser.add_argument(
         "--steps", type=int, nargs="?", const=10_000, help="also time steps with slices of so much work"
     )
-    parser.add_argument("--instructions", action="store_true", help="also count them, under valgrind")
     parser.add_argument("--write", action="store_true", help="write build/results/first_visits.json")
-    parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.count:
-        count(options.count)
-        return
     folder = datapack()
     if folder is None:
         raise SystemExit("the data pack is not there: set STACKMASK_DATA")
@@ -524,10 +447,6 @@ def main() -> None:
         gc.freeze()
         if items:
             document["rows"] |= run_group(group, items, engines, options.rounds, worst)
-        if items and options.instructions:
-            counts = count_instructions(items, engines["stackmask"].vocabulary)
-            document.setdefault("instructions", {})[group] = counts
-            print(*(f"{name}: {number:,} instructions" for name, number in sorted(counts.items())), sep="\n")
     document["worst places"] = []
     ours = engines.get("stackmask")
     for us, item, number in worst[: options.worst] if ours else ():

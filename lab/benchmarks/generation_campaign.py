@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import random
 import shutil
 import statistics
@@ -23,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pack import load_tokenizer
 from record import use_checkout, write_result
 
 use_checkout()
@@ -35,7 +35,7 @@ from campaign.vocabularies import sample_vocabulary
 from judges import JUDGES
 from judges.regex import judge_all_with_node, node_available
 from judges.samples import load_samples
-from recognizer import recognizer
+from support.byte_matcher import ByteMatcher
 from support.datapack import datapack
 
 from stackmask.grammar.grammar import Grammar
@@ -50,17 +50,10 @@ def load_vocabulary(name: str) -> Vocabulary:
     """Return the vocabulary of a tokenizer of the data pack, or the small one."""
     if name == "samples":
         return sample_vocabulary()
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
     pack = datapack()
     if pack is None:
         raise SystemExit("the data pack is not there: set STACKMASK_DATA, or use --tokenizer samples")
-    folder = pack / "tokenizers" / name
-    raw = Tokenizer.from_str(lzma.decompress((folder / "tokenizer.json.xz").read_bytes()).decode())
-    config = json.loads((folder / "tokenizer_config.json").read_text())
-    config.pop("tokenizer_class", None)
-    return Vocabulary.from_huggingface(PreTrainedTokenizerFast(tokenizer_object=raw, **config))
+    return Vocabulary.from_huggingface(load_tokenizer(pack / "tokenizers" / name))
 
 
 def second_judge(name: str, texts: list[bytes]) -> dict[str, int]:
@@ -111,7 +104,7 @@ def campaign(name: str, vocabulary: Vocabulary, count: int, mutants: int) -> dic
         else:
             texts.append(text)
     seconds = time.process_time() - start
-    mutated = compare_mutants(name, sampler, recognizer(grammar), mutants)
+    mutated = compare_mutants(name, sampler, ByteMatcher(grammar).matches, mutants)
     verdicts: Counter[str] = Counter()
     refused = []
     for text in texts:
@@ -133,7 +126,7 @@ def campaign(name: str, vocabulary: Vocabulary, count: int, mutants: int) -> dic
         "refused": refused[:5],
         "mutants": mutated,
         "rules": len(countable_rules(grammar.rules)),
-        "unused rules": unused_rules(grammar, texts, recognizer),
+        "unused rules": unused_rules(grammar, texts),
     }
 
 

@@ -8,23 +8,18 @@ the forward pass runs. Ways by turns, round after round, in one process; ``more`
 the loop without grammars in the same round, less one. Every token that is drawn under one of our masks is checked by its matcher.
 
 ways: ``free`` draws from all tokens; ``bitmask`` sends bitmasks; ``table`` names rows that the device has; ``fused`` draws
-with the fused sampler under bitmasks; ``xgrammar`` is XGrammar's batched fill and its CUDA kernel, where it is installed.
+with the fused sampler under bitmasks.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import importlib.util
 import itertools
-import json
-import lzma
-import random
 import statistics
 import sys
 import time
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -34,7 +29,7 @@ from record import DATA, use_checkout, write_result
 use_checkout()
 
 from gpu_timing import captured, device_facts, rounded
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, maskbench
 
 import stackmask as sm
 from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable
@@ -224,42 +219,6 @@ class Table:
         return draw_plainly(logits)
 
 
-class XGrammar:
-    """XGrammar: its batched fill, its CUDA kernel."""
-
-    def __init__(self, grammars: list[Any], rows: int, vocab: int) -> None:
-        import xgrammar as xgr
-
-        self._xgr = xgr
-        self._next = itertools.cycle(grammars)
-        self._matchers = [xgr.GrammarMatcher(next(self._next)) for _ in range(rows)]
-        self._batch = xgr.BatchGrammarMatcher(max_threads=8)
-        self._host = [xgr.allocate_token_bitmask(rows, vocab).pin_memory() for _ in range(2)]
-        self._there = torch.full_like(self._host[0], -1, device="cuda")
-        self._stream = torch.cuda.Stream()
-        self._turn = 0
-
-    def prepare(self, tokens: list[int] | None) -> None:
-        if tokens is not None:
-            self._batch.batch_accept_token(self._matchers, tokens)
-            for row, matcher in enumerate(self._matchers):
-                if matcher.is_terminated():
-                    self._matchers[row] = self._xgr.GrammarMatcher(next(self._next))
-        self._turn ^= 1
-        host = self._host[self._turn]
-        self._batch.batch_fill_next_token_bitmask(self._matchers, host)
-        main = torch.cuda.current_stream()
-        with torch.cuda.stream(self._stream):
-            self._there.copy_(host, non_blocking=True)
-        main.wait_stream(self._stream)
-
-    def mask(self, logits: torch.Tensor) -> None:
-        self._xgr.apply_token_bitmask_inplace(logits, self._there, backend="cuda")
-
-    def draw(self, logits: torch.Tensor) -> torch.Tensor:
-        return draw_plainly(logits)
-
-
 class Loop:
     """One way around one forward pass."""
 
@@ -307,10 +266,7 @@ class Loop:
 
 def schemas_of(data: Path, count: int) -> list[Any]:
     """Return schemas of MaskBench, in an order of chance."""
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as file:
-        rows = [json.loads(line)["schema"] for line in file]
-    random.Random(7).shuffle(rows)
-    return rows[:count]
+    return [record["schema"] for record in maskbench(data, 7)[:count]]
 
 
 def workloads(compiler: sm.Compiler, schemas: list[Any], rows: int) -> dict[str, list[sm.CompiledGrammar]]:
@@ -328,24 +284,6 @@ def workloads(compiler: sm.Compiler, schemas: list[Any], rows: int) -> dict[str,
         "sql": [compiler.compile(sm.Grammar.bundled("sql"))],
         "text until a tool call": [compiler.compile(sm.Grammar.from_structural_tag(TOOL_TEXT))],
     }
-
-
-def xgrammar_grammars(tokenizer: Any, vocab: int, schemas: list[Any], rows: int) -> list[Any]:
-    """Return as many schemas compiled by XGrammar."""
-    import xgrammar as xgr
-
-    compiler = xgr.GrammarCompiler(
-        xgr.TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab), max_threads=8
-    )
-    found: list[Any] = []
-    for schema in schemas:
-        if len(found) == rows:
-            break
-        try:
-            found.append(compiler.compile_json_schema(json.dumps(schema)))
-        except Exception as error:  # noqa: BLE001 - of many kinds; a peer's refusals are not what is measured
-            print(f"xgrammar: {type(error).__name__}")
-    return found
 
 
 def compare(loops: dict[str, Loop], steps: int, rounds: int) -> dict[str, Any]:
@@ -380,7 +318,6 @@ def main() -> None:
     parser.add_argument("--context", type=int, default=128, help="tokens that each row attends to")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--xgrammar", action="store_true", help="XGrammar beside us, for schemas")
     options = parser.parse_args()
     tokenizer = load_tokenizer(options.data / "tokenizers" / options.tokenizer)
     vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
@@ -398,13 +335,6 @@ def main() -> None:
                 loops = {"free": Loop(forward, Free())}
                 for way in (Bitmask, Table, Fused):
                     loops[way.__name__.lower()] = Loop(forward, way(grammars, rows, vocabulary.size))
-                if rows > 32:
-                    loops["bitmask, 4 threads"] = Loop(
-                        forward, Bitmask(grammars, rows, vocabulary.size, threads=4)
-                    )
-                if options.xgrammar and work == "a schema each" and importlib.util.find_spec("xgrammar"):
-                    theirs = xgrammar_grammars(tokenizer, vocabulary.size, schemas, rows)
-                    loops["xgrammar"] = Loop(forward, XGrammar(theirs, rows, vocabulary.size))
                 found = compare(loops, options.steps, options.rounds)
                 cases.append({"size": size, "rows": rows, "work": work, "ways": found})
                 for name, row in found.items():
@@ -422,8 +352,6 @@ def write(options: argparse.Namespace, cases: list[dict[str, Any]], seconds: flo
     import transformers
 
     versions = {"torch": torch.__version__, "transformers": transformers.__version__}
-    if options.xgrammar and importlib.util.find_spec("xgrammar"):
-        versions["xgrammar"] = metadata.version("xgrammar")
     result = {**device_facts(), "context": options.context, "seconds": seconds, "cases": cases}
     command = " ".join(["python lab/benchmarks/gpu_loop.py", *sys.argv[1:]]).replace(
         str(options.data), "PATH"

@@ -1,7 +1,6 @@
 """Judge hostile requests: what each costs the process, and what its neighbours suffer.
 
     python lab/benchmarks/hostile.py --data PATH_TO_DATA_PACK [--only PATTERN] [--jobs 1] [--write]
-    python lab/benchmarks/hostile.py --data PATH_TO_DATA_PACK --only NAME --profile     where Python's time goes
 
 Each request (``lab/benchmarks/hostile_requests``) runs in a process of its own with default limits: it is compiled, and up to
 2,000 tokens are taken (20,000 of a given text). On the same compiler a neighbour streams an honest request whose masks
@@ -33,7 +32,7 @@ from typing import Any
 
 import hostile_child as parts
 from hostile_requests import Request, all_requests
-from json_grammar import load_tokenizer
+from pack import load_tokenizer
 from record import DATA, use_checkout, write_result
 
 CPU_SECONDS = 5.0
@@ -46,7 +45,7 @@ KILL_WALL = 240
 TRIES = 3
 
 
-def run_once(request: Request, setting: parts.Setting, seconds: int, profile: bool) -> dict[str, Any]:
+def run_once(request: Request, setting: parts.Setting, seconds: int) -> dict[str, Any]:
     """Run a request in a child and return what it cost; a child that was killed leaves its counters."""
     shared = mmap.mmap(-1, 8 * parts.COUNTERS)
     counters = memoryview(shared).cast("d")
@@ -56,7 +55,7 @@ def run_once(request: Request, setting: parts.Setting, seconds: int, profile: bo
     pid = os.fork()
     if pid == 0:
         os.close(reader)
-        parts.child(request, setting, counters, writer, (seconds, KILL_MEMORY), profile)
+        parts.child(request, setting, counters, writer, (seconds, KILL_MEMORY))
     os.close(writer)
     # the end of the process, not that of the pipe: a child that was begun at the same time may hold its other end
     process = os.pidfd_open(pid)
@@ -125,13 +124,13 @@ def may_be_the_machine(result: dict[str, Any]) -> bool:
     return bool(found) and found <= {"stall", "neighbour waits"} and not stalls
 
 
-def judge(request: Request, setting: parts.Setting, seconds: int, profile: bool) -> dict[str, Any]:
+def judge(request: Request, setting: parts.Setting, seconds: int) -> dict[str, Any]:
     """Run a request, up to three times while only the machine may be to blame; return the best try."""
-    result = run_once(request, setting, seconds, profile)
+    result = run_once(request, setting, seconds)
     tries = 1
     while tries < TRIES and may_be_the_machine(result):
         tries += 1
-        again = run_once(request, setting, seconds, profile)
+        again = run_once(request, setting, seconds)
         if max(again["beat_ms"], 5 * again["fill_ms"]) < max(result["beat_ms"], 5 * result["fill_ms"]):
             result = again
     row = {"name": request.name, "family": request.family, "kind": request.kind, "bytes": request.bytes}
@@ -186,8 +185,6 @@ def main() -> int:
         "--jobs", type=int, default=1, help="requests at once; more than one disturbs the waits"
     )
     parser.add_argument("--kill-cpu", type=int, default=KILL_CPU, help="seconds")
-    parser.add_argument("--rows", type=Path, help="append each row to a file, as JSON")
-    parser.add_argument("--profile", action="store_true", help="print where Python's time goes")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--save", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -204,12 +201,9 @@ def main() -> int:
     gc.collect()
     rows = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for row in pool.map(lambda r: judge(r, setting, options.kill_cpu, options.profile), requests):
+        for row in pool.map(lambda r: judge(r, setting, options.kill_cpu), requests):
             rows.append(row)
             print(f"{len(rows):3}/{len(requests)} {line_of(row)}", flush=True)
-            if options.rows:
-                with options.rows.open("a") as file:
-                    file.write(json.dumps(row) + "\n")
     bad = sorted((row for row in rows if row["faults"]), key=lambda row: -row.get("cpu_s", 0.0))
     print(f"\n{len(rows)} requests, {len(bad)} at fault")
     print("\n".join(map(line_of, bad)))

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import faulthandler
 import gc
 import json
 import os
 import random
 import resource
-import signal
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -298,7 +294,7 @@ def memory_peak() -> float:
     return 0.0
 
 
-def attempt(request: Request, setting: Setting, counters: Any, profile: bool) -> dict[str, Any]:
+def attempt(request: Request, setting: Setting, counters: Any) -> dict[str, Any]:
     """Run the request with its neighbour, and return how it ended."""
     import stackmask as sm
 
@@ -310,13 +306,12 @@ def attempt(request: Request, setting: Setting, counters: Any, profile: bool) ->
     neighbour.start()
     heart.start()
     outcome, message = "answer", ""
-    with profiled(profile):
-        try:
-            drive.run(compiler)
-        except sm.StackmaskError as error:
-            outcome, message = type(error).__name__, str(error)
-        except BaseException as error:  # noqa: BLE001 (whatever it is, it is the request's fault)
-            outcome, message = f"raw {type(error).__name__}", str(error)
+    try:
+        drive.run(compiler)
+    except sm.StackmaskError as error:
+        outcome, message = type(error).__name__, str(error)
+    except BaseException as error:  # noqa: BLE001 (whatever it is, it is the request's fault)
+        outcome, message = f"raw {type(error).__name__}", str(error)
     used = time.process_time() - begun - neighbour.cpu - heart.cpu
     time.sleep(0.05)  # both threads note what they waited for
     neighbour.stopped.set()
@@ -336,37 +331,15 @@ def attempt(request: Request, setting: Setting, counters: Any, profile: bool) ->
     }
 
 
-@contextlib.contextmanager
-def profiled(wanted: bool) -> Any:
-    """Print where Python's time went, if wanted."""
-    if not wanted:
-        yield
-        return
-    import cProfile
-    import pstats
-
-    profile = cProfile.Profile()
-    profile.enable()
-    try:
-        yield
-    finally:
-        profile.disable()
-        pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(14)
-
-
-def child(
-    request: Request, setting: Setting, counters: Any, answer: int, limits: tuple[int, int], profile: bool
-) -> None:
+def child(request: Request, setting: Setting, counters: Any, answer: int, limits: tuple[int, int]) -> None:
     """Be the child: run the request under limits of the system and write how it ended to the pipe ``answer``."""
     seconds, memory = limits
     spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
     resource.setrlimit(resource.RLIMIT_CPU, (spent + seconds, spent + seconds + 5))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if profile:
-        faulthandler.register(signal.SIGXCPU, all_threads=False, chain=True)
     try:
-        result = attempt(request, setting, counters, profile)
+        result = attempt(request, setting, counters)
     except BaseException as error:  # noqa: BLE001
         result = {
             "outcome": f"raw {type(error).__name__}",

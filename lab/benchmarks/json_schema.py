@@ -1,15 +1,13 @@
-"""Judge JSON Schemas on a corpus: verdicts, refusals by keyword, and what front end and compile cost.
+"""Judge JSON Schemas on a corpus, keys in any order: verdicts, refusals by keyword, and what compiling costs.
 
-    python lab/benchmarks/json_schema.py --data PATH_TO_DATA_PACK [--sample 1000] [--order any|schema] [--save NAME]
+    python lab/benchmarks/json_schema.py --data PATH_TO_DATA_PACK [--sample 1000] [--save NAME]
 
 Verdicts come from a vocabulary of single bytes, without masks, so that thousands of schemas take minutes. An
 instance is judged right if the text is accepted exactly when the corpus calls it valid. A refusal counts as such, by
 error, keyword and reason; nothing is left out.
 
-Every instance is judged once more with the keys of all its objects shuffled. In any order that must change nothing.
-In declared order no invalid instance may become valid, and a valid one that is rejected must be out of order and
-nothing else: its keys are put into the order that the grammar takes (``in_order``), and then it must be accepted.
-Where no order is found soon, the same text must be accepted in any order, which is counted by itself.
+Every instance is judged once more with the keys of all its objects shuffled, which must change nothing. What declared
+order takes and refuses, ``stackmask audit`` judges.
 
 What a schema costs is process time of one thread, Python included: ``front_ms`` from the schema to rules, ``compile_ms``
 from there to the automaton, and ``megabyte_s`` both for a schema of 1 MB.
@@ -20,20 +18,18 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import lzma
 import random
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pack import maskbench
 from record import DATA, use_checkout, write_result
 
 TIMEOUT = 30  # seconds for one schema with its instances
-MAX_CHOICES = 20_000  # keys that are tried to find an order
 
 
 class Timeout(Exception):
@@ -61,52 +57,6 @@ def shuffled(value: Any, rng: random.Random) -> Any:
     members = [(key, shuffled(item, rng)) for key, item in value.items()]
     rng.shuffle(members)
     return dict(members)
-
-
-def in_order(matcher: Any, value: Any, budget: list[int]) -> Any:
-    """Feed a value with its keys in an order that the grammar takes; return the matcher after it, or None.
-
-    Of the keys that may come next those are tried first after which most of the others still may. That finds an
-    order at once where keys have a fixed one; where alternatives differ in theirs, choices are taken back, as often
-    as ``budget`` (a list of one number, counted down) allows.
-    """
-    if isinstance(value, list):
-        for i, item in enumerate(value):
-            if not matcher.accept_string(b", " if i else b"["):
-                return None
-            matcher = in_order(matcher, item, budget)
-            if matcher is None:
-                return None
-        return matcher if matcher.accept_string(b"]" if value else b"[]") else None
-    if not isinstance(value, dict) or not value:
-        return matcher if matcher.accept_string(dumped(value)) else None
-
-    def go_on(matcher: Any, left: list[str], before: bytes) -> Any:
-        if not left:
-            return matcher if matcher.accept_string(b"}") else None
-        budget[0] -= len(left)
-        if budget[0] < 0:
-            return None
-        fits = [key for key in left if matcher.fork().accept_string(before + dumped(key) + b": ")]
-        ways = []
-        for key in fits:
-            after = matcher.fork()
-            after.accept_string(before + dumped(key) + b": ")
-            after = in_order(after, value[key], budget)
-            if after is not None:
-                budget[0] -= len(fits)
-                others = [b", " + dumped(other) + b": " for other in fits if other != key]
-                lost = sum(not after.fork().accept_string(other) for other in others)
-                ways.append((lost, key, after))
-                if not lost:
-                    break
-        for _, key, after in sorted(ways, key=lambda way: way[0]):
-            found = go_on(after, [other for other in left if other != key], b", ")
-            if found is not None:
-                return found
-        return None
-
-    return go_on(matcher, list(value), b"{")
 
 
 def megabyte() -> dict[str, Any]:
@@ -151,43 +101,17 @@ def megabyte() -> dict[str, Any]:
     return {"type": "object", "properties": parts}
 
 
-def judge(
-    compiled: Any, tests: list[dict[str, Any]], in_any_order: Callable[[], Any] | None, seed: str
-) -> dict[str, list[int]]:
-    """Return the numbers of the instances with a wrong verdict, by what is wrong.
-
-    ``in_any_order`` compiles the schema in any order, where that is not what is judged.
-    """
+def judge(compiled: Any, tests: list[dict[str, Any]], seed: str) -> dict[str, list[int]]:
+    """Return the numbers of the instances with a wrong verdict, by what is wrong."""
     wrong: dict[str, list[int]] = {}
     rng = random.Random(seed)
-
-    def accepts(value: Any, compiled: Any = compiled) -> bool:
-        matcher = compiled.matcher()
-        return bool(matcher.accept_string(dumped(value))) and bool(matcher.is_accepting())
-
     for i, test in enumerate(tests):
-        data, valid = test["data"], test["valid"]
-        kinds = set()
-        for name, value in (("", data), ("shuffled: ", shuffled(data, rng))):
-            accepted = accepts(value)
-            if accepted and not valid:
-                kinds.add(name + "invalid accepted")
-            elif valid and not accepted:
-                if in_any_order is None:
-                    kinds.add(name + "valid rejected")
-                else:
-                    signal.alarm(0)  # the search is this program's, and has a budget of its own
-                    after = in_order(compiled.matcher(), data, [MAX_CHOICES])
-                    ordered = after is not None and after.is_accepting()
-                    signal.alarm(TIMEOUT)
-                    if ordered:
-                        kinds.add(name + "out of order")
-                    elif accepts(value, in_any_order()):
-                        kinds.add(name + "out of order, as any order takes it")
-                    else:
-                        kinds.add(name + "valid rejected")
-        for kind in kinds:
-            wrong.setdefault(kind, []).append(i)
+        for name, value in (("", test["data"]), ("shuffled: ", shuffled(test["data"], rng))):
+            matcher = compiled.matcher()
+            accepted = bool(matcher.accept_string(dumped(value))) and bool(matcher.is_accepting())
+            if accepted != test["valid"]:
+                kind = "invalid accepted" if accepted else "valid rejected"
+                wrong.setdefault(name + kind, []).append(i)
     return wrong
 
 
@@ -196,7 +120,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--sample", type=int, default=0, help="schemas (0: all)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--order", choices=("any", "schema"), default="any")
     parser.add_argument("--ids", help="only these schemas, separated by commas")
     parser.add_argument("--failures", type=Path, help="write what did not pass, as JSONL")
     parser.add_argument("--save", help="name of the file in lab/benchmarks/results")
@@ -204,9 +127,7 @@ def main() -> None:
     use_checkout()
     import stackmask as sm
 
-    with lzma.open(options.data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(options.seed).shuffle(records)
+    records = maskbench(options.data, options.seed)
     if options.ids:
         records = [record for record in records if record["id"] in options.ids.split(",")]
     if options.sample:
@@ -233,17 +154,12 @@ def main() -> None:
         signal.alarm(TIMEOUT)
         try:
             start = time.process_time()
-            grammar = sm.Grammar.from_json_schema(record["schema"], property_order=options.order)
+            grammar = sm.Grammar.from_json_schema(record["schema"], property_order="any")
             made = time.process_time()
             compiled = compiler.compile(grammar)
             compiling.append(time.process_time() - made)
             front.append(made - start)
-
-            def in_any_order(compiler: Any = compiler, schema: Any = record["schema"]) -> Any:
-                return compiler.compile(sm.Grammar.from_json_schema(schema, property_order="any"))
-
-            free = None if options.order == "any" else in_any_order
-            wrong = judge(compiled, record["tests"], free, record["id"])
+            wrong = judge(compiled, record["tests"], record["id"])
         except sm.StackmaskError as error:
             verdicts["refused"] += 1
             reason = getattr(error, "reason", str(error))
@@ -259,19 +175,18 @@ def main() -> None:
             signal.alarm(0)
         for kind in wrong:
             verdicts[kind] += 1
-        if not any("out of order" not in kind for kind in wrong):
-            verdicts["passing"] += 1
         if wrong:
             failures.append({"id": record["id"], **wrong})
+        else:
+            verdicts["passing"] += 1
     large = json.dumps(megabyte())
     start = time.process_time()
-    compiler.compile(sm.Grammar.from_json_schema(large, property_order=options.order))
+    compiler.compile(sm.Grammar.from_json_schema(large, property_order="any"))
     seconds = time.process_time() - start
     both = [a + b for a, b in zip(front, compiling, strict=True)]
     result = {
         "schemas": len(records),
         "instances": sum(len(record["tests"]) for record in records),
-        "order": options.order,
         "verdicts": dict(verdicts),
         "refusals": dict(refusals.most_common()),
         "front_ms": quantiles(front),
@@ -283,7 +198,7 @@ def main() -> None:
     if options.failures:
         options.failures.write_text("".join(json.dumps(f) + "\n" for f in failures), encoding="utf-8")
     if options.save:
-        command = f"python lab/benchmarks/json_schema.py --data PATH_TO_DATA_PACK --order {options.order}"
+        command = "python lab/benchmarks/json_schema.py --data PATH_TO_DATA_PACK"
         write_result(
             options.save, command + (f" --sample {options.sample}" if options.sample else ""), result
         )

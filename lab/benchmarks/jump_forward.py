@@ -7,28 +7,23 @@ next tokens of that encoding, with nothing taken back. The share of forced token
 proposal is taken; beside it stands the most that any proposer could take: the share of tokens whose whole text is
 forced where they begin (what follows may still change such a token). Each instance is followed in several modes: with blanks
 anywhere (``json.dumps``) and compact, fixed texts in one spelling; and under the model profile, as ``json.dumps`` writes
-by itself and indented. In declared order; instances in another order or spelling are left out and counted. With ``--peer``
-llguidance proposes along the same documents with one tokenizer. Exits with 1 if a proposal leaves the text.
+by itself and indented. In declared order; instances in another order or spelling are left out and counted. Exits with 1 if a proposal leaves the text.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import lzma
-import random
 import re
 import sys
 import time
 from collections import Counter
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from json_grammar import load_tokenizer
-from record import DATA, RESULTS, use_checkout, write_result
+from pack import load_tokenizer, maskbench
+from record import DATA, use_checkout, write_result
 
-PEER_TOKENIZER = "llama3-128k"
 MODES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # options of the grammar, and of json.dumps
     "any": ({"spelling": "plain"}, {}),
     "compact": ({"spelling": "plain", "whitespace": "compact"}, {"separators": (",", ":")}),
@@ -37,16 +32,13 @@ MODES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # options of the gr
     "model-compact": ({"profile": "model"}, {"separators": (",", ":")}),
     "exact": ({}, {}),
 }
-PEER_MODES = ("any", "compact")
 TOGETHER = 100  # grammars of one compiler
 SHOWN = 20  # differences that are kept
 
 
 def instances(data: Path, count: int, seed: int) -> list[tuple[str, Any, Any]]:
     """Return (id, schema, value) of a seeded sample of schemas with a valid instance."""
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(seed).shuffle(records)
+    records = maskbench(data, seed)
     found = []
     for record in records:
         valid = [test["data"] for test in record["tests"] if test["valid"]]
@@ -185,80 +177,6 @@ def run_tokenizer(folder: Path, sample: list[tuple[str, Any, Any]], modes: list[
     return results
 
 
-def run_peer(folder: Path, sample: list[tuple[str, Any, Any]], modes: list[str]) -> dict[str, Any]:
-    """Return the shares of forced tokens, llguidance's and ours, along the documents that both accept."""
-    import llguidance
-    import llguidance.hf
-
-    import stackmask as sm
-
-    tokenizer = load_tokenizer(folder)
-    ll = llguidance.hf.from_tokenizer(tokenizer)
-    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
-    results: dict[str, Any] = {}
-    for mode in PEER_MODES:
-        if mode not in modes:
-            continue
-        grammar_options, layout = MODES[mode]
-        compiler = sm.Compiler(vocabulary)
-        counts: Counter[str] = Counter()
-        shares: list[tuple[float, float]] = []
-        for _, schema, value in sample:
-            options: dict[str, Any] = {"whitespace_flexible": mode == "any"}
-            if mode != "any":
-                options |= {"item_separator": ",", "key_separator": ":"}
-            grammar = llguidance.LLMatcher.grammar_from_json_schema(schema, defaults=options)
-            theirs = llguidance.LLMatcher(ll, grammar)
-            text = json.dumps(value, ensure_ascii=False, **layout)
-            ids = tokenizer.encode(text, add_special_tokens=False)
-            if not ids or theirs.is_error() or theirs.deep_copy().try_consume_tokens(ids) != len(ids):
-                continue
-            try:
-                made = sm.Grammar.from_json_schema(schema, **grammar_options)
-                ours = compiler.compile(made).matcher()
-            except sm.StackmaskError:
-                continue
-            if not ours.fork().accept_string(text):
-                continue
-            forced = [0, 0]
-            i = 0
-            while i < len(ids):
-                tokens = theirs.compute_ff_tokens()
-                counts["their proposals"] += bool(tokens)
-                counts["their proposals that differ"] += ids[i : i + len(tokens)] != tokens
-                right = len(tokens) if ids[i : i + len(tokens)] == tokens else 0
-                forced[0] += right
-                theirs.consume_tokens(ids[i : i + max(1, right)])
-                i += max(1, right)
-            i = 0
-            while i < len(ids):
-                tokens = ours.find_jump_forward_tokens()[1]
-                forced[1] += len(tokens)
-                for token in ids[i : i + max(1, len(tokens))]:
-                    ours.accept_token(token)
-                i += max(1, len(tokens))
-            counts["documents"] += 1
-            counts["tokens"] += len(ids)
-            counts["llguidance"] += forced[0]
-            counts["stackmask"] += forced[1]
-            shares.append((forced[0] / len(ids), forced[1] / len(ids)))
-        results[mode] = {
-            **{name: n for name, n in counts.items() if name not in ("llguidance", "stackmask")},
-            **{
-                f"{name}_forced_percent": round(100 * counts[name] / max(1, counts["tokens"]), 2)
-                for name in ("llguidance", "stackmask")
-            },
-            **{
-                f"{name}_forced_percent_per_document": round(
-                    100 * sum(s[k] for s in shares) / max(1, len(shares)), 2
-                )
-                for k, name in enumerate(("llguidance", "stackmask"))
-            },
-        }
-        print("llguidance", mode, results[mode], flush=True)
-    return results
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -271,47 +189,21 @@ def main() -> int:
         "--modes", nargs="*", choices=MODES, default=["any", "compact", "model", "model-indented"]
     )
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--peer", action="store_true", help=f"compare with llguidance, with {PEER_TOKENIZER}")
-    parser.add_argument(
-        "--merge", action="store_true", help="keep what earlier runs wrote of other tokenizers"
-    )
     options = parser.parse_args()
     use_checkout()
     sample = instances(options.data, options.instances, options.seed)
     folders = sorted((options.data / "tokenizers").iterdir())
     if options.tokenizers:
         folders = [folder for folder in folders if folder.name in options.tokenizers]
-    path = RESULTS / "jump_forward.json"
-    found: dict[str, Any] = {"tokenizers": {}, "llguidance": {}}
-    if options.merge and path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))
-        found = {name: before.get(name, {}) for name in found}
-    left_text = 0
+    found: dict[str, Any] = {}
     for folder in folders:
-        results = run_tokenizer(folder, sample, options.modes)
-        left_text += sum(mode["leaving_the_text"] for mode in results.values())
-        known = found["tokenizers"]
-        known[folder.name] = known.get(folder.name, {}) | {
-            name: {**mode, "instances": len(sample)} for name, mode in results.items()
-        }
-        found["tokenizers"] = dict(sorted(known.items()))
+        found[folder.name] = run_tokenizer(folder, sample, options.modes)
         if options.write:  # after each tokenizer: a run takes an hour
-            write_figures(found)
-    if options.peer:
-        peer = run_peer(options.data / "tokenizers" / PEER_TOKENIZER, sample, options.modes)
-        found["llguidance"] = {PEER_TOKENIZER: peer}
-        if options.write:
-            write_figures(found)
-    return int(left_text > 0)
-
-
-def write_figures(found: dict[str, Any]) -> None:
-    command = "python lab/benchmarks/jump_forward.py --data DATA --instances N --write --merge (N: instances of an entry)"
-    try:
-        peer = metadata.version("llguidance")
-    except metadata.PackageNotFoundError:
-        peer = "not installed; its figures are of an earlier run"
-    write_result("jump_forward", command, found, llguidance=peer)
+            command = (
+                f"python lab/benchmarks/jump_forward.py --data DATA --instances {options.instances} --write"
+            )
+            write_result("jump_forward", command, {"instances": len(sample), "tokenizers": found})
+    return int(any(mode["leaving_the_text"] for modes in found.values() for mode in modes.values()))
 
 
 if __name__ == "__main__":

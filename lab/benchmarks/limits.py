@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, maskbench
 from record import DATA, use_checkout, write_result
 
 
 def schemas(data: Path, count: int) -> Iterator[tuple[Any, str]]:
     """Yield schemas of MaskBench, each with a valid instance."""
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(1).shuffle(records)
-    for record in records[:count]:
+    for record in maskbench(data, 1)[:count]:
         for test in record["tests"]:
             if test["valid"]:
                 yield record["schema"], json.dumps(test["data"], ensure_ascii=False)

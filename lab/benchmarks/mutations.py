@@ -56,7 +56,6 @@ class Verdict:
     """What became of a mutant. ``by``: the first test that failed, ``error``: what it said."""
 
     name: str
-    room: str
     file: str
     breaks: str
     verdict: str
@@ -151,7 +150,7 @@ def judge(status: int, output: str) -> tuple[str, str, str]:
 
 def try_mutant(mutant: Mutant, path: str, copy: Copy) -> Verdict:
     """Make a fault in a copy, build, run its tests, and repair the copy."""
-    found = Verdict(mutant.name, mutant.room, path, mutant.breaks, "broken", False)
+    found = Verdict(mutant.name, path, mutant.breaks, "broken", False)
     source = copy.root / path
     source.write_text(mutated(source.read_text("utf-8"), mutant), "utf-8")
     start = time.monotonic()
@@ -190,15 +189,14 @@ def check_whole(copies: list[Copy], chosen: list[Mutant]) -> list[str]:
         return [problem for found in pool.map(run, copies, parts) for problem in found]
 
 
-def choose(only: list[str] | None, room: str | None) -> list[Mutant]:
-    """Return the mutants that were asked for."""
+def choose(only: list[str] | None, room: str | None, files: dict[str, str]) -> list[Mutant]:
+    """Return the mutants that were asked for; ``files`` has the source of each."""
     if unknown := set(only or ()) - {mutant.name for mutant in MUTANTS}:
         raise SystemExit(f"no mutant is called {', '.join(sorted(unknown))}")
     chosen = [
         mutant
         for mutant in MUTANTS
-        if (not only or mutant.name in only)
-        and (room is None or mutant.room == room or mutant.room.startswith(f"{room}/"))
+        if (not only or mutant.name in only) and (not room or re.match(rf"{room}[/.]", files[mutant.name]))
     ]
     if not chosen:
         raise SystemExit("there are no such mutants")
@@ -226,9 +224,9 @@ def main() -> int:
     parser.add_argument("--unchecked", action="store_true", help="do not run the tests without a fault first")
     parser.add_argument("--write", action="store_true", help="write build/results/mutations.json")
     args = parser.parse_args()
-    chosen = choose(args.only, args.room)
+    files = {line.name: line.path for line in marked_lines(REPO, files_of(REPO))}
+    chosen = choose(args.only, args.room, files)
     state = checkout_state()
-    path_of = {line.name: line.path for line in marked_lines(REPO, files_of(REPO))}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         origin = Path(folder) / "origin"
         copy_checkout(origin)
@@ -250,7 +248,7 @@ def main() -> int:
         def run(mutant: Mutant) -> Verdict:
             copy = free.get()
             try:
-                found = try_mutant(mutant, path_of[mutant.name], copy)
+                found = try_mutant(mutant, files[mutant.name], copy)
             finally:
                 free.put(copy)
             found.commit, found.dirty = state["commit"], state["dirty"]

@@ -1,4 +1,4 @@
-"""Run the comparison of ``stackmask compare`` on the languages of docs/fsm.md, and draw pictures.
+"""Run the comparison of ``stackmask compare`` on the languages of docs/fsm.md.
 
     python lab/benchmarks/pda_vs_fsm.py --data PATH_TO_DATA_PACK
 
@@ -15,18 +15,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from record import DATA, RESULTS, use_checkout, write_result
+from record import DATA, use_checkout, write_result
 
 use_checkout()
 
 from stackmask.runtime.cli.comparing import show
 from stackmask.runtime.comparison.measuring import Limits
-from stackmask.runtime.comparison.result import compare, draw
+from stackmask.runtime.comparison.result import compare
 from stackmask.runtime.comparison.subject import Subject, read_subject
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 
 MEMORY = 512 << 20
-IMAGES = Path(__file__).resolve().parents[2] / "build" / "images"
 
 PHONE = r"\(\d{3}\) \d{3}-\d{4}"
 DATE_TIME = (
@@ -110,48 +109,10 @@ LANGUAGES: dict[str, tuple[Subject, str, tuple[int, ...]]] = {
 }
 
 
-def table(documents: dict[str, Any], figure: str) -> list[str]:
-    """Return the lines of a Markdown table: a language each row, an engine each column, one figure."""
-    names = [n for n in next(iter(documents.values()))["engines"] if "depth" not in n]
-    lines = [f"| {FIGURES[figure]} | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
-    for language, document in documents.items():
-        cells = [cell(document["engines"][name], figure) for name in names]
-        lines.append(f"| {language} | " + " | ".join(cells) + " |")
-    return lines
-
-
-def cell(engine: dict[str, Any], figure: str) -> str:
-    """Return one figure of one engine for reading."""
-    if engine["refusal"] is not None:
-        return "–"
-    if figure == "memory_bytes":
-        own, growth = engine["memory_bytes"], engine["process_growth_bytes"]
-        size = growth if own is None else own
-        return "" if size is None else ("≈ " if own is None else "") + f"{size / 1024:,.0f} KiB"
-    value = engine[figure]
-    if value is None:
-        return ""
-    if figure.endswith("_ms"):
-        return f"{value:,.1f} ms" if value < 1000 else f"{value / 1000:,.1f} s"
-    return f"{value:,.1f} µs" if value < 1000 else f"{value / 1000:,.1f} ms"
-
-
-FIGURES = {
-    "compile_ms": "compile",
-    "first_mask_us": "first mask",
-    "first_pass_mean_us": "mask at first visit, mean",
-    "again_mean_us": "mask later, mean",
-    "memory_bytes": "memory",
-}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
-    parser.add_argument(
-        "--only", default="", help="only these languages, by commas; the others stay as they were"
-    )
     parser.add_argument("--limit", type=float, default=60, help="seconds for an engine and a language")
     args = parser.parse_args()
     folder = args.data / "tokenizers" / args.tokenizer
@@ -160,14 +121,11 @@ def main() -> None:
     else:
         print(f"no tokenizer at {folder}: the embedded one instead", file=sys.stderr)
         tokenizer = load_tokenizer(None)
-    only = [name for name in args.only.split(",") if name]
     limits = Limits(MEMORY, seconds=args.limit)
     documents: dict[str, Any] = {}
     versions: dict[str, str] = {}
     equal = True
     for name, (subject, text, depths) in LANGUAGES.items():
-        if only and name not in only:
-            continue
         print(f"\n== {name}")
         result = compare(subject, tokenizer, text=text, depths=depths, limits=limits)
         show(result)
@@ -180,22 +138,11 @@ def main() -> None:
         documents[name] = document
     if not equal:
         sys.exit("the masks of the two modes differ")
-    from PIL import Image  # matplotlib brings it
-
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    for name, document in documents.items():
-        file = IMAGES / f"pda-vs-fsm-{name.replace(' ', '-')}.png"
-        draw(document, file)
-        Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=48).save(file, optimize=True)
-        for engine in document["engines"].values():  # they are in the pictures
+    for document in documents.values():
+        for engine in document["engines"].values():  # times of single masks, which are long lists
             del engine["first_pass_us"], engine["again_us"], engine["details"]
         for key in ("date", "cpu", "python"):
             del document[key]
-    if only:
-        before = json.loads((RESULTS / "pda_vs_fsm.json").read_text("utf-8"))["languages"]
-        documents = {name: documents.get(name) or before[name] for name in LANGUAGES}
-    for figure in FIGURES:
-        print("\n".join(["", *table(documents, figure)]))
     command = f"python lab/benchmarks/pda_vs_fsm.py --tokenizer {args.tokenizer}"
     print("written:", write_result("pda_vs_fsm", command, {"languages": documents}, **versions))
 

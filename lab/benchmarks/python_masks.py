@@ -19,31 +19,17 @@ import tokenize
 from pathlib import Path
 from typing import Any
 
-from record import use_checkout, write_result
+from pack import load_tokenizer
+from record import DATA, use_checkout, write_result
 
 use_checkout()
 
-from generation_campaign import load_vocabulary
 from judges.python import interpreter
-from support.datapack import datapack
 
 import stackmask as sm
 
 TOKENIZER = "llama3-128k"
 LARGEST = 200_000  # bytes of a file
-
-
-def encoder() -> Any:
-    """Return the tokenizer of the data pack."""
-    import lzma
-
-    from tokenizers import Tokenizer
-
-    pack = datapack()
-    assert pack is not None
-    return Tokenizer.from_str(
-        lzma.open(pack / "tokenizers" / TOKENIZER / "tokenizer.json.xz").read().decode()
-    )
 
 
 def library(version: str) -> list[Path]:
@@ -64,7 +50,8 @@ def resident() -> float:
 
 def measure(version: str, count: int, seed: int) -> dict[str, Any]:
     """Return the figures of the masks along ``count`` files, drawn at random."""
-    vocabulary, tokenizer = load_vocabulary(TOKENIZER), encoder()
+    tokenizer = load_tokenizer(DATA / "tokenizers" / TOKENIZER)
+    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
     paths = random.Random(seed).sample(library(version), count)
     compiler = sm.Compiler(vocabulary)
     sm.Grammar.bundled("json")
@@ -81,7 +68,7 @@ def measure(version: str, count: int, seed: int) -> dict[str, Any]:
     for path in paths:
         try:
             with tokenize.open(path) as file:
-                tokens = tokenizer.encode(file.read(), add_special_tokens=False).ids
+                tokens = tokenizer.encode(file.read(), add_special_tokens=False)
         except (SyntaxError, UnicodeDecodeError):
             continue
         for into in (first, seen):

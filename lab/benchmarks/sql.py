@@ -30,10 +30,10 @@ use_checkout()
 
 import numpy as np
 from campaign.sql_mutants import mutants
-from json_grammar import load_tokenizer
 from judges import postgres as postgres_judge
 from judges import sql as sqlite_judge
-from recognizer import recognizer
+from pack import load_tokenizer
+from support.byte_matcher import ByteMatcher
 from support.datapack import datapack
 from support.postgres_server import NoServer
 
@@ -128,10 +128,12 @@ def one_of_several(query: str) -> bool:
 def coverage(pack: Path, examples: int) -> list[Row]:
     """Return a row for each set: how many statements the database takes, and how many of these the grammars."""
     whole = {
-        d: recognizer(Grammar.from_sql(d, functions="any", allow_comments=True))
+        d: ByteMatcher(Grammar.from_sql(d, functions="any", allow_comments=True)).matches
         for d in ("sqlite", "postgres")
     }
-    listed = {d: recognizer(Grammar.from_sql(d, allow_comments=True)) for d in ("sqlite", "postgres")}
+    listed = {
+        d: ByteMatcher(Grammar.from_sql(d, allow_comments=True)).matches for d in ("sqlite", "postgres")
+    }
     negative = {row["query"] for pattern in {r[2] for r in REJECTION} for row in read_rows(pack, pattern)}
     result = []
     for dialect, title, pattern, target in COVERAGE:
@@ -157,7 +159,7 @@ def coverage(pack: Path, examples: int) -> list[Row]:
 
 def rejection(pack: Path, examples: int) -> list[Row]:
     """Return a row for each set of what must be refused."""
-    plain = {dialect: recognizer(Grammar.from_sql(dialect)) for dialect in ("sqlite", "postgres")}
+    plain = {dialect: ByteMatcher(Grammar.from_sql(dialect)).matches for dialect in ("sqlite", "postgres")}
     result = []
     for dialect, title, pattern, target in REJECTION:
         rows = read_rows(pack, pattern)
@@ -185,7 +187,9 @@ def random_mutants(pack: Path, examples: int) -> list[Row]:
             for row in rows
             if row.get("pg" if dialect == "postgres" else "sqlite") not in (False, "syntax")
         ]
-        accepts = recognizer(Grammar.from_sql(dialect, functions="any", allow_comments=True, read_only=False))
+        accepts = ByteMatcher(
+            Grammar.from_sql(dialect, functions="any", allow_comments=True, read_only=False)
+        ).matches
         counts: Counter[str] = Counter()
         try:
             if dialect == "postgres":
@@ -216,7 +220,7 @@ def mask_times(pack: Path) -> list[Row]:
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     result = []
     for dialect, patterns in GOLD.items():
-        accepts = recognizer(Grammar.from_sql(dialect))
+        accepts = ByteMatcher(Grammar.from_sql(dialect)).matches
         queries = [row["query"] for pattern in patterns for row in read_rows(pack, pattern)]
         queries = [query for query in queries if accepts(query.encode())]
         random.Random(1).shuffle(queries)

@@ -24,10 +24,10 @@ use_checkout()
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 import psycopg
-from recognizer import byte_vocabulary
 from sql import read_rows
 from sql_schema import GOLD
-from sql_walks import BEGIN, BEHIND, CLOSING, FEATURES, Tables, Walker, schemas
+from sql_walks import BEGIN, BEHIND, CLOSING, Tables, Walker, schemas, walked
+from support.byte_matcher import VOCABULARY
 from support.datapack import datapack
 from support.postgres_server import postgres_server
 
@@ -98,7 +98,7 @@ class Judge:
         self.options = {"new_names": new_names}
         self.everything = {name: _lower(tables) for name, tables in everything.items()}
         self.made: set[str] = set()
-        self.compiler = sm.Compiler(byte_vocabulary())
+        self.compiler = sm.Compiler(VOCABULARY)
         self.compiled: dict[str, Any] = {}
 
     def error(self, name: str, query: str) -> psycopg.Error | None:
@@ -182,41 +182,24 @@ def walks(judge: Judge, count: int, seed: int, examples: int) -> dict[str, Any]:
     features: Counter[str] = Counter()
     codes: Counter[str] = Counter()
     failures: list[dict[str, str]] = []
-    for k, (name, tables) in enumerate(sorted(judge.everything.items())):
-        share = count * (k + 1) // len(judge.everything) - count * k // len(judge.everything)
-        if not share:
-            continue
-        walker = Walker(tables, choice, "postgres", WORDS, **judge.options)
-        done = 0
-        while done < share:
-            text = walker.walk()
-            if text is None:
-                counts["did not end"] += 1
-                continue
-            done += 1
-            counts["walks"] += 1
-            found = {f for f, pattern in FEATURES.items() if _has(pattern, text)}
-            features.update(found)
-            counts["with a join, subquery or set operation"] += bool(
-                {"join", "subquery", "set operation"} & found
-            )
-            error = judge.error(name, text)
-            what = kind(error)
-            counts[what] += 1
-            if error is not None:
-                codes[f"{error.sqlstate} {type(error).__name__}"] += 1
-                if what != "types":
-                    failures.append({"schema": name, "query": text, "error": str(error).split("\n")[0]})
-                    if len(failures) <= examples:
-                        print("   ", error.sqlstate, failures[-1]["error"], repr(text), flush=True)
+    for name, text in walked(
+        judge.everything,
+        count,
+        lambda tables: Walker(tables, choice, "postgres", WORDS, **judge.options),
+        counts,
+        features,
+    ):
+        error = judge.error(name, text)
+        what = kind(error)
+        counts[what] += 1
+        if error is not None:
+            codes[f"{error.sqlstate} {type(error).__name__}"] += 1
+            if what != "types":
+                failures.append({"schema": name, "query": text, "error": str(error).split("\n")[0]})
+                if len(failures) <= examples:
+                    print("   ", error.sqlstate, failures[-1]["error"], repr(text), flush=True)
     print(dict(counts), dict(features), dict(codes), sep="\n", flush=True)
     return {**counts, "features": dict(features), "codes": dict(codes), "failures": failures[:20]}
-
-
-def _has(pattern: str, text: str) -> bool:
-    import re
-
-    return re.search(pattern, text, re.IGNORECASE) is not None
 
 
 def main() -> None:

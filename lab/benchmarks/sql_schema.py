@@ -1,17 +1,12 @@
-"""Queries over the schema of their own database: gold queries, what models wrote, masks, compile times.
+"""Queries over the schema of their own database: gold queries, what models wrote, masks.
 
     python lab/benchmarks/sql_schema.py [--write] [--queries N] [--examples N]
-    python lab/benchmarks/sql_schema.py --gold [--write]                    gold queries alone, as written and misspelt
-    python lab/benchmarks/sql_schema.py --masks [--write] [--queries N]     masks and compile times alone
 
 *Gold*: queries of Spider and BIRD that SQLite prepares in a database with their tables, under ``from_sql("sqlite",
 schema=…)``: as they are (``double_quotes="strings"``), and by default once their strings stand in single quotes. *Misspelt*: such
 queries with one name that SQLite does not find, written in four ways. *Models*: what models wrote for BIRD, split by whether SQLite
 prepares it, with ``double_quotes="strings"`` and ``without_from``. *Masks*: fills along gold queries with
-the Llama-3 vocabulary, the first time (*cold*, processor time; *later*: in the queries after the first ten, when
-the places of the dialect have been met, but not those names) and again, and what all masks and steps of a query cost
-that was not met before. *Compile*: from tables to a compiled grammar, once the dialect is ready, as it is after the first
-schema of a compiler.
+the Llama-3 vocabulary, the first time (*cold*, processor time) and again.
 """
 
 from __future__ import annotations
@@ -30,10 +25,10 @@ from record import use_checkout, write_result
 use_checkout()
 
 import numpy as np
-from json_grammar import load_tokenizer
-from recognizer import byte_vocabulary
+from pack import load_tokenizer
 from sql import _figures, _pass, read_rows
 from sql_walks import Tables, database, schemas
+from support.byte_matcher import VOCABULARY
 from support.datapack import datapack
 
 import stackmask as sm
@@ -41,7 +36,6 @@ from stackmask.grammar.grammar import Grammar
 
 GOLD = {"Spider": "spider/dev.jsonl", "BIRD": "bird/dev.jsonl.xz"}
 MODELS = "bird-llm-output/sqlite.jsonl.xz"
-LEARNT = 10  # queries after which the places of the dialect have been met
 MISSPELT = 1_000
 STRINGS = {"double_quotes": "strings"}
 FREE = {**STRINGS, "without_from": True}  # what the figures of models were measured with
@@ -55,7 +49,7 @@ class Judges:
 
     def __init__(self, everything: dict[str, Tables]) -> None:
         self.everything = everything
-        self.compiler = sm.Compiler(byte_vocabulary())
+        self.compiler = sm.Compiler(VOCABULARY)
         self.compiled: dict[Any, Any] = {}
         self.databases: dict[str, sqlite3.Connection] = {}
 
@@ -167,7 +161,7 @@ def models(pack: Path, judges: Judges, examples: int) -> dict[str, Any]:
 
 
 def masks(pack: Path, everything: dict[str, Tables], queries: int) -> dict[str, Any]:
-    """Return times of fills and compilations, in microseconds and milliseconds."""
+    """Return times of fills and masks, in microseconds."""
     tokenizer = load_tokenizer(pack / "tokenizers" / "llama3-128k")
     vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
@@ -175,40 +169,24 @@ def masks(pack: Path, everything: dict[str, Tables], queries: int) -> dict[str, 
     random.Random(1).shuffle(rows)
     compiler = sm.Compiler(vocabulary)
     compiled: dict[str, Any] = {}
-    compiles: list[dict[str, Any]] = []
-    largest = max(
-        everything, key=lambda name: (name in {r["db_id"] for r in rows}, _columns(everything[name]))
-    )
-    smallest = min(everything, key=lambda name: _columns(everything[name]))
-    compiler.compile(Grammar.from_sql("sqlite", schema=everything[smallest]))  # makes the dialect ready
-    for name in dict.fromkeys((largest, *(row["db_id"] for row in rows[:queries]))):
-        begin = time.process_time()
+    for name in {row["db_id"]: None for row in rows[:queries]}:
         compiled[name] = compiler.compile(Grammar.from_sql("sqlite", schema=everything[name]))
-        ms = round((time.process_time() - begin) * 1e3, 1)
-        compiles.append({"schema": name, "columns": _columns(everything[name]), "ms": ms})
     cold: list[np.ndarray] = []
-    whole: list[float] = []
     warm: list[float] = []
     for row in rows[:queries]:
         ids = tokenizer.encode(row["query"], add_special_tokens=False)
-        begin = time.process_time()
         first = _first_pass(compiled[row["db_id"]], ids, mask)
         if first is None:  # not of the grammar, see the coverage
             continue
-        whole.append((time.process_time() - begin) * 1e3)
         cold.append(first)
         passes = [_pass(compiled[row["db_id"]], [ids], mask)[0] for _ in range(3)]
         warm += list(np.minimum(passes[1], passes[2]))
-    every, later = np.concatenate(cold), np.concatenate(cold[LEARNT:] or cold)
+    every = np.concatenate(cold)
     result = {
         "queries": len(cold),
         "tokens": len(every),
         "warm_us": _figures(np.array(warm)),
         "cold_us": {**_figures(every), "max": round(float(every.max()), 2)},
-        "cold_later_us": {**_figures(later), "max": round(float(later.max()), 2)},
-        "query_ms": _figures(np.array(whole)),
-        "query_later_ms": _figures(np.array(whole[LEARNT:] or whole)),
-        "compile": sorted(compiles, key=lambda row: -row["columns"])[:3],
     }
     print(result)
     return result
@@ -227,18 +205,12 @@ def _first_pass(compiled: Any, ids: list[int], mask: Any) -> np.ndarray | None:
     return np.array(times) / 1e3
 
 
-def _columns(tables: Tables) -> int:
-    return sum(map(len, tables.values()))
-
-
 def main() -> None:
     """Run all of it and print or write the counts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--write", action="store_true", help="write results/sql_schema.json")
-    parser.add_argument("--gold", action="store_true", help="gold queries alone")
-    parser.add_argument("--masks", action="store_true", help="masks and compile times alone")
     parser.add_argument("--queries", type=int, default=60, help="so many gold queries for the masks")
     parser.add_argument("--examples", type=int, default=0, help="show so many statements that differ")
     options = parser.parse_args()
@@ -246,21 +218,11 @@ def main() -> None:
     if pack is None:
         raise SystemExit("the data pack is not there: set STACKMASK_DATA")
     everything = schemas(pack)
-    if options.masks:
-        timed = masks(pack, everything, options.queries)
-        if options.write:
-            command = f"python lab/benchmarks/sql_schema.py --masks --queries {options.queries} --write"
-            print(write_result("sql_schema_masks", command, timed, sqlite=sqlite3.sqlite_version))
-        return
     judges = Judges(everything)
     gold, wrong = coverage(pack, judges, options.examples)
-    result: dict[str, Any] = {"gold": gold, "misspelt": wrong}
-    if options.gold:
-        if options.write:
-            command = "python lab/benchmarks/sql_schema.py --gold --write"
-            print(write_result("sql_schema_gold", command, result, sqlite=sqlite3.sqlite_version))
-        return
-    result |= {
+    result = {
+        "gold": gold,
+        "misspelt": wrong,
         "models": models(pack, judges, options.examples),
         "masks": masks(pack, everything, options.queries),
     }

@@ -18,6 +18,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,33 @@ class Walker:
         raise AssertionError(f"a dead end behind {text!r}")
 
 
+def walked(
+    everything: dict[str, Tables],
+    count: int,
+    walker_of: Callable[[Tables], Walker],
+    counts: Counter[str],
+    features: Counter[str],
+) -> Iterator[tuple[str, str]]:
+    """Yield schemas and random texts of theirs, as many for each, and count what the texts have."""
+    for k, (name, tables) in enumerate(sorted(everything.items())):
+        share = count * (k + 1) // len(everything) - count * k // len(everything)
+        walker = walker_of(tables) if share else None
+        while share and walker:
+            text = walker.walk()
+            if text is None:
+                counts["did not end"] += 1
+                continue
+            share -= 1
+            counts["walks"] += 1
+            counts["characters"] += len(text)
+            found = {each for each, pattern in FEATURES.items() if re.search(pattern, text, re.IGNORECASE)}
+            features.update(found)
+            counts["with a join, subquery or set operation"] += bool(
+                {"join", "subquery", "set operation"} & found
+            )
+            yield name, text
+
+
 def main() -> None:
     """Walk, judge, and print or write the counts."""
     parser = argparse.ArgumentParser(
@@ -238,38 +266,24 @@ def main() -> None:
     failures: list[dict[str, Any]] = []
     everything = schemas(pack)
     begin = time.process_time()
-    for k, (name, tables) in enumerate(sorted(everything.items())):
-        share = options.walks * (k + 1) // len(everything) - options.walks * k // len(everything)
-        if not share:
-            continue
-        connection = database(tables)
-        walker = Walker(tables, choice, new_names=options.new_names)
-        done = 0
-        while done < share:
-            text = walker.walk()
-            if text is None:
-                counts["did not end"] += 1
-                continue
-            done += 1
-            counts["walks"] += 1
-            found = [
-                feature for feature, pattern in FEATURES.items() if re.search(pattern, text, re.IGNORECASE)
-            ]
-            features.update(found)
-            counts["with a join, subquery or set operation"] += bool(
-                {"join", "subquery", "set operation"} & set(found)
-            )
-            counts["characters"] += len(text)
-            if counts["walks"] <= options.show:
-                print(repr(text))
-            try:
-                connection.execute("EXPLAIN " + text).fetchall()
-                counts["prepared"] += 1
-            except (sqlite3.Error, sqlite3.Warning) as error:
-                reasons[re.sub(r"[:\"'].*|\d+", "", str(error))] += 1
-                failures.append({"schema": name, "query": text, "error": str(error)})
-                if len(failures) <= options.examples:
-                    print(name, error, repr(text), sep="\n    ")
+    connections = {name: database(tables) for name, tables in everything.items()}
+    for name, text in walked(
+        everything,
+        options.walks,
+        lambda tables: Walker(tables, choice, new_names=options.new_names),
+        counts,
+        features,
+    ):
+        if counts["walks"] <= options.show:
+            print(repr(text))
+        try:
+            connections[name].execute("EXPLAIN " + text).fetchall()
+            counts["prepared"] += 1
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            reasons[re.sub(r"[:\"'].*|\d+", "", str(error))] += 1
+            failures.append({"schema": name, "query": text, "error": str(error)})
+            if len(failures) <= options.examples:
+                print(name, error, repr(text), sep="\n    ")
     print(dict(counts), dict(features), dict(reasons), f"{time.process_time() - begin:.0f} s", sep="\n")
     if options.write:
         result = {

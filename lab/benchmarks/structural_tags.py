@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 from pathlib import Path
 from typing import Any
 
+from pack import read_lines
 from record import DATA, use_checkout, write_result
 
 CASES = "structural_tags/cases_dev.jsonl.xz"
@@ -37,8 +37,7 @@ def judge(data: Path) -> dict[str, Any]:
 
     import stackmask as sm
 
-    with lzma.open(data / CASES, "rt", encoding="utf-8") as file:
-        cases = [json.loads(line) for line in file]
+    cases = read_lines(data / CASES)
     matchers: dict[str, ByteMatcher] = {}
     differences = []
     for case in cases:

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import multiprocessing
-import random
 import statistics
 import threading
 import time
@@ -25,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from json_grammar import load_tokenizer
+from pack import load_tokenizer, maskbench
 from record import DATA, write_result
 
 import stackmask as sm
@@ -38,11 +36,8 @@ Compiled = tuple[sm.CompiledGrammar, list[list[int]]]
 def load(data: Path, count: int) -> tuple[sm.Vocabulary, dict[str, list[Request]]]:
     """Return the vocabulary, and so many schemas with the tokens of their tests, and the long requests."""
     tokenizer = load_tokenizer(data / "tokenizers" / "llama3-128k")
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    random.Random(7).shuffle(rows)
     requests = []
-    for row in rows[:count]:
+    for row in maskbench(data, 7)[:count]:
         texts = [json.dumps(test["data"], ensure_ascii=False) for test in row["tests"][:4]]
         try:
             grammar = sm.Grammar.from_json_schema(row["schema"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import keyword
 import re
 import subprocess
 from collections.abc import Iterator
@@ -25,43 +26,6 @@ FIELDS: Final = (
     "f4",
     "f5",
 )  # what may stand in f-strings before 3.12, by the quotes around
-WORDS: Final = [
-    "False",
-    "None",
-    "True",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-]
 # the characters that `\N{…}` may name, besides those that the standard library names
 NAMED: Final = (
     (0x20, 0x180),
@@ -414,7 +378,7 @@ def grammar_of(version: tuple[int, int], python: Path) -> str:
                 rules[name + suffix(copy)] = in_copy(text, copy, defined)
     rules |= Strings(version).all()
     rules |= NUMBERS
-    words = " | ".join(f'"{word}"' for word in WORDS)
+    words = " | ".join(f'"{word}"' for word in keyword.kwlist)
     rules |= {
         "NAME": f"({char_class(start)} {char_class(more)}* - ({words})) end",
         "CAPTURED": f'({char_class(start)} {char_class(more)}* - ("_" | {words})) end',

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from stackmask.grammar.sql.schema.inspect_sqlite import quoted
 from stackmask.grammar.sql.schema.schema import Schema, Table
+from stackmask.grammar.sql.scope.rules import needs_quotes
 from stackmask.runtime.cli.database import Database, Keys, TableKey
 
 LONGEST_TYPE: Final = 40  # characters: the values of an ENUM can be pages
@@ -16,117 +17,6 @@ UNKNOWN_CONTEXT: Final = 4096  # tokens, for models that do not say how many the
 
 _PLAIN = {"sqlite": re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "postgres": re.compile(r"[a-z_][a-z0-9_]*")}
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-# words that one of the dialects does not take as a name; quoting one too many does no harm
-_RESERVED: Final = frozenset(
-    [
-        "ADD",
-        "ALL",
-        "ALTER",
-        "ANALYSE",
-        "ANALYZE",
-        "AND",
-        "ANY",
-        "ARRAY",
-        "AS",
-        "ASC",
-        "ASYMMETRIC",
-        "AUTOINCREMENT",
-        "BETWEEN",
-        "BOTH",
-        "BY",
-        "CASE",
-        "CAST",
-        "CHECK",
-        "COLLATE",
-        "COLUMN",
-        "COMMIT",
-        "CONSTRAINT",
-        "CREATE",
-        "CROSS",
-        "CURRENT_DATE",
-        "CURRENT_ROLE",
-        "CURRENT_TIME",
-        "CURRENT_TIMESTAMP",
-        "CURRENT_USER",
-        "DEFAULT",
-        "DEFERRABLE",
-        "DELETE",
-        "DESC",
-        "DISTINCT",
-        "DO",
-        "DROP",
-        "ELSE",
-        "END",
-        "ESCAPE",
-        "EXCEPT",
-        "EXISTS",
-        "FALSE",
-        "FETCH",
-        "FOR",
-        "FOREIGN",
-        "FROM",
-        "FULL",
-        "GRANT",
-        "GROUP",
-        "HAVING",
-        "IN",
-        "INDEX",
-        "INITIALLY",
-        "INNER",
-        "INSERT",
-        "INTERSECT",
-        "INTO",
-        "IS",
-        "ISNULL",
-        "JOIN",
-        "LATERAL",
-        "LEADING",
-        "LEFT",
-        "LIMIT",
-        "LOCALTIME",
-        "LOCALTIMESTAMP",
-        "NATURAL",
-        "NOT",
-        "NOTNULL",
-        "NULL",
-        "OFFSET",
-        "ON",
-        "ONLY",
-        "OR",
-        "ORDER",
-        "OUTER",
-        "OVERLAPS",
-        "PLACING",
-        "PRIMARY",
-        "REFERENCES",
-        "RETURNING",
-        "RIGHT",
-        "SELECT",
-        "SESSION_USER",
-        "SET",
-        "SIMILAR",
-        "SOME",
-        "SYMMETRIC",
-        "TABLE",
-        "THEN",
-        "TO",
-        "TRAILING",
-        "TRANSACTION",
-        "TRUE",
-        "UNION",
-        "UNIQUE",
-        "UPDATE",
-        "USER",
-        "USING",
-        "VALUES",
-        "VARIADIC",
-        "VERBOSE",
-        "WHEN",
-        "WHERE",
-        "WINDOW",
-        "WITH",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +59,8 @@ def describe_table(table: Table, schema: Schema, keys: Keys) -> str:
 
 def spell(name: str, schema: Schema) -> str:
     """Return a name, quoted if the dialect requires it."""
-    plain = _PLAIN[schema.dialect or "sqlite"].fullmatch(name) and name.upper() not in _RESERVED
+    dialect = schema.dialect or "sqlite"
+    plain = _PLAIN[dialect].fullmatch(name) and not needs_quotes(dialect, name)
     return name if plain else quoted(name)
 
 

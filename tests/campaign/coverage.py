@@ -7,11 +7,12 @@ counted: no text of the language can show them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+
+from support.byte_matcher import ByteMatcher
 
 from stackmask.grammar import ir
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.source.diagnostics import GrammarError
 
 NEVER = ir.Literal("\U0010fffe".encode())  # a character that no text should hold
 
@@ -35,21 +36,14 @@ def countable_rules(rules: ir.RuleSet) -> list[str]:
     return [name for name in rules.rules if name in seen]
 
 
-def unused_rules(
-    grammar: Grammar,
-    texts: Sequence[bytes],
-    recognizer: Callable[[Grammar], Callable[[bytes], bool]],
-) -> list[str]:
+def unused_rules(grammar: Grammar, texts: Sequence[bytes]) -> list[str]:
     """Return the rules that none of the texts used. Cost: a compile and a few texts for each rule."""
     assert not any(NEVER.data in text for text in texts)
     rules = grammar.rules
     unused = []
     for name in countable_rules(rules):
         without = {**rules.rules, name: ir.Rule(name, NEVER)}
-        try:
-            accepts = recognizer(Grammar(ir.RuleSet(without, rules.start, rules.initial)))
-        except GrammarError:
-            continue  # nothing is left without it, so it is used
-        if all(map(accepts, texts)):
+        # if nothing is left without it, it is used
+        if all(map(ByteMatcher(Grammar(ir.RuleSet(without, rules.start, rules.initial))).matches, texts)):
             unused.append(name)
     return unused

@@ -5,21 +5,23 @@ from __future__ import annotations
 import random
 
 import pytest
+from support.campaign import SCALE
 from support.datapack import needs_datapack
 
-from exactness.documents import GRAMMARS, LONGEST, SHORTEST, Checker, documents
+from exactness.documents import GRAMMARS, LONGEST, SHORTEST, TOKENIZERS, Checker, documents
 
 pytestmark = needs_datapack
 
 
 @pytest.mark.campaign
-@pytest.mark.parametrize("tokenizer", ["llama3-128k", "mistral-v1-spm-32k"])
+@pytest.mark.parametrize("tokenizer", TOKENIZERS if SCALE > 1 else TOKENIZERS[:2])
 def test_sampled_positions(tokenizer: str) -> None:
     rng = random.Random(tokenizer)
+    longest, sample, cap = (LONGEST, 2000, 1000) if SCALE > 1 else (LONGEST / 3, 250, 100)
     positions = 0
     for grammar in GRAMMARS:
         checker = Checker(grammar, tokenizer)
-        fitting = [d for d in documents(grammar) if SHORTEST <= len(d) <= LONGEST / 3]
-        looked_at, _ = checker.check(rng.choice(fitting), rng, positions=3, sample=250, cap=100)
+        fitting = [d for d in documents(grammar) if SHORTEST <= len(d) <= longest]
+        looked_at, _ = checker.check(rng.choice(fitting), rng, positions=3, sample=sample, cap=cap)
         positions += looked_at
     assert positions >= 20

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from support.threads import in_threads
 
 import stackmask
 from exactness.walks import Case, engine_mask, random_case
@@ -212,22 +212,9 @@ def test_draft_trees(walks: list[Walked]) -> None:
 def test_threads(walks: list[Walked]) -> None:
     """Several threads ask one compiled grammar at once, each in an order of its own."""
     shared = [(w, w.case.compile()) for w in walks]
-    wrong: list[str] = []
 
     def work(seed: int) -> None:
-        order = random.Random(seed).sample(range(len(shared)), len(shared))
-        for i in order:
-            w, compiled = shared[i]
-            try:
-                if list(masks_along(compiled, w)) != w.masks:
-                    wrong.append(f"walk {i} in thread {seed}")
-            except BaseException as error:
-                wrong.append(repr(error))
-                raise
+        for w, compiled in random.Random(seed).sample(shared, len(shared)):
+            assert list(masks_along(compiled, w)) == w.masks
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    in_threads(work)

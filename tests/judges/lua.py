@@ -35,23 +35,17 @@ _TOKEN = re.compile(
 
 
 @functools.cache
-def _runtime() -> tuple[Any, str]:
+def _load() -> Any:
     from lupa import lua54
 
-    runtime = lua54.LuaRuntime(encoding=None, register_eval=False)
-    return runtime.globals()[b"load"], runtime.lua_implementation.decode()
-
-
-def lua_version() -> str:
-    """Return the version that judges, such as ``Lua 5.4``."""
-    return _runtime()[1]
+    return lua54.LuaRuntime(encoding=None, register_eval=False).globals()[b"load"]
 
 
 def _error_of(chunk: bytes) -> bytes | None:
     """Return Lua's message about the chunk, or None when it loads. The first line may be a ``#!`` line."""
     if chunk.startswith(b"#"):  # what luaL_loadfile does and load does not
         chunk = re.sub(rb"\A[^\n]*", b"", chunk)
-    answer = _runtime()[0](chunk, b"=text", b"t")
+    answer = _load()(chunk, b"=text", b"t")
     if isinstance(answer, tuple):
         return bytes(answer[1])
     return None

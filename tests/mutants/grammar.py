@@ -7,7 +7,6 @@ from mutants.mutant import Mutant
 ROWS = (
     Mutant(
         "every-beginning",
-        "grammar/languages",
         "not self._finite(alive)",
         "0 not in self._finite(alive)",
         "Keys run out where some beginning has finitely many ends, not the empty one alone.",
@@ -15,7 +14,6 @@ ROWS = (
     ),
     Mutant(
         "repeat-gap",
-        "grammar/ir",
         "first * n + 1",
         "first * n + 2",
         "A repetition of a repetition becomes one only where no count lies between its rounds.",
@@ -23,7 +21,6 @@ ROWS = (
     ),
     Mutant(
         "negate-last",
-        "grammar/source",
         "<=",
         "<",
         "The complement of a class holds the last code point too.",
@@ -31,7 +28,6 @@ ROWS = (
     ),
     Mutant(
         "leading-zero",
-        "grammars",
         "[1-9]",
         "[0-9]",
         "A JSON number has no zeros in front.",
@@ -39,7 +35,6 @@ ROWS = (
     ),
     Mutant(
         "exact-float",
-        "grammar/json_schema/document",
         "Decimal(repr(value)) == exact",
         "float(exact) == value",
         "A number of a schema means what is written, however many digits it has.",
@@ -47,7 +42,6 @@ ROWS = (
     ),
     Mutant(
         "spelling-cache",
-        "grammar/json_schema/text",
         "char] if char < 128",
         "char & 127] if char < 256",
         "The spelling of a character is remembered for that character alone.",
@@ -55,7 +49,6 @@ ROWS = (
     ),
     Mutant(
         "advice",
-        "grammar/source",
         "if fixed",
         "if not fixed",
         "An error about a limit names the knob that raises it.",
@@ -63,7 +56,6 @@ ROWS = (
     ),
     Mutant(
         "other-rounds",
-        "grammar/languages",
         "low - 1",
         "low",
         "A repetition whose first round is told apart makes the other rounds once.",
@@ -71,7 +63,6 @@ ROWS = (
     ),
     Mutant(
         "fold-last",
-        "grammar/regex/unicode",
         "code <=",
         "code <",
         "The last character of a range is matched in its other case too.",
@@ -79,7 +70,6 @@ ROWS = (
     ),
     Mutant(
         "without-rowid",
-        "grammar/sql/schema",
         " and not without_rowid",
         "",
         "A table made WITHOUT ROWID has no column `rowid`.",
@@ -87,7 +77,6 @@ ROWS = (
     ),
     Mutant(
         "centuries",
-        "grammar/json_schema/formats",
         'alt("00", fourth)',
         "two",
         "The first year of a century is a leap year only every 400 years.",
@@ -95,7 +84,6 @@ ROWS = (
     ),
     Mutant(
         "least-bound",
-        "grammar/regex/pattern",
         "else 0",
         "else 1",
         "A repetition without a lower bound may match nothing.",
@@ -103,7 +91,6 @@ ROWS = (
     ),
     Mutant(
         "atomic-order",
-        "grammar/regex/flavours",
         "True, True",
         "True, False",
         "An atomic group takes an alternative only where no earlier one matches.",
@@ -111,7 +98,6 @@ ROWS = (
     ),
     Mutant(
         "missing-rounds",
-        "grammar/regex",
         "low - 2",
         "low - 3",
         "A loop with an anchor in its first round still makes all the rounds that it must.",
@@ -119,7 +105,6 @@ ROWS = (
     ),
     Mutant(
         "dot-newline",
-        "grammar/regex/flavours",
         "flags & S",
         "not flags & S",
         "A dot matches line breaks only with the flag `s`.",
@@ -127,7 +112,6 @@ ROWS = (
     ),
     Mutant(
         "body-over",
-        "grammar/regex",
         "~BODY_OVER",
         "~AT_END",
         "A lookbehind holds where its body has come to an end.",
@@ -135,7 +119,6 @@ ROWS = (
     ),
     Mutant(
         "skip-last",
-        "grammar/ebnf",
         "behind > index",
         "behind < index",
         "A follow restriction on a token looks at the very next character, not behind what is skipped.",
@@ -143,7 +126,6 @@ ROWS = (
     ),
     Mutant(
         "skipped-nothing",
-        "grammar/notation",
         "!= ir.EPSILON",
         "== ir.EPSILON",
         "What `%skip` and `%ignore` name may stand between terminals.",
@@ -151,7 +133,6 @@ ROWS = (
     ),
     Mutant(
         "widest-first",
-        "grammar/lark",
         "-piece.high",
         "piece.high",
         "Of the alternatives of a terminal the widest is tried first, as Lark has it.",
@@ -159,7 +140,6 @@ ROWS = (
     ),
     Mutant(
         "extended-last",
-        "grammar/lark",
         "*reversed(added), *[(item, file) for item in own]",
         "*[(item, file) for item in own], *added",
         "Of alternatives of equal widths and lengths, those of `%extend` are tried first, as Lark has it.",
@@ -167,7 +147,6 @@ ROWS = (
     ),
     Mutant(
         "repeated-flags",
-        "grammar/lark",
         "_FLAG_LENGTH * piece.flags",
         "0",
         "Lark writes the flags of a repeated pattern twice, which counts for the order of alternatives.",
@@ -175,7 +154,6 @@ ROWS = (
     ),
     Mutant(
         "declared-inside",
-        "grammar/lark",
         "self.declared[full] = None",
         "pass",
         "A terminal that is declared only is reported within other terminals too.",
@@ -183,7 +161,6 @@ ROWS = (
     ),
     Mutant(
         "escaped-slash",
-        "grammar/lark",
         "at + 2 if",
         "at + 1 if",
         "A slash after a backslash begins no regex, which would be looked for in the rest of the text.",
@@ -191,7 +168,6 @@ ROWS = (
     ),
     Mutant(
         "named-again",
-        "grammar/lark",
         "again.append((there, here))",
         "pass",
         "What is imported under two names has both.",
@@ -199,7 +175,6 @@ ROWS = (
     ),
     Mutant(
         "given-name",
-        "grammar/lark",
         "name = given",
         "pass",
         "What is imported has the name that the importing file gives it.",
@@ -207,7 +182,6 @@ ROWS = (
     ),
     Mutant(
         "ignored-after",
-        "grammar/lark",
         "[terminal, self.skip]",
         "[terminal]",
         "What is ignored may stand after each terminal.",
@@ -215,7 +189,6 @@ ROWS = (
     ),
     Mutant(
         "other-base",
-        "grammar/grammar",
         "base=base",
         "base=None",
         "Imports of a file are looked for beside that file.",
@@ -223,7 +196,6 @@ ROWS = (
     ),
     Mutant(
         "minimal",
-        "grammar/normalize",
         "o & m == o",
         "o & m == m",
         "Of the restrictions under which a rule can be empty the weakest are kept.",
@@ -231,7 +203,6 @@ ROWS = (
     ),
     Mutant(
         "empty-operands",
-        "grammar/normalize",
         "is_empty(expr)",
         "False",
         "What `&` and `!` leave nothing of is dropped, or it would be a dead end.",
@@ -239,7 +210,6 @@ ROWS = (
     ),
     Mutant(
         "empty-again",
-        "grammar/normalize",
         "choice((body, ends_expression(ends[name])))",
         "body",
         "A rule that is rewritten without left recursion can still be empty where it could.",
@@ -247,7 +217,6 @@ ROWS = (
     ),
     Mutant(
         "open-bound",
-        "grammar/json_schema/sets",
         "low[2] and ",
         "",
         "A bound that is not exclusive is itself a value.",
@@ -255,7 +224,6 @@ ROWS = (
     ),
     Mutant(
         "beside-ref",
-        "grammar/json_schema/nodes",
         'says_only(schema, "$ref", self.draft)',
         "True",
         "Keywords beside a reference count, where the draft says so.",
@@ -267,7 +235,6 @@ ROWS = (
     ),
     Mutant(
         "whole-decade",
-        "grammar/json_schema/write",
         "decade + 1",
         "decade",
         "An exponent is written only for decades that lie between the bounds as a whole.",
@@ -275,7 +242,6 @@ ROWS = (
     ),
     Mutant(
         "not-item",
-        "grammar/json_schema/algebra",
         "atom[1] + 1",
         "atom[1]",
         "An array without an item breaks no rule about that item.",
@@ -283,7 +249,6 @@ ROWS = (
     ),
     Mutant(
         "one-of",
-        "grammar/json_schema/algebra",
         "none.meet(other)",
         "other",
         "A value of `oneOf` fits one part, and none of all the others.",
@@ -294,7 +259,6 @@ ROWS = (
     ),
     Mutant(
         "not-count",
-        "grammar/json_schema/algebra",
         "high + 1",
         "high",
         "An object with as many members as allowed does not break the bound.",
@@ -305,7 +269,6 @@ ROWS = (
     ),
     Mutant(
         "least-items",
-        "grammar/json_schema/write",
         ">=",
         ">",
         "An array whose items are counted may end with the least number of items.",
@@ -316,7 +279,6 @@ ROWS = (
     ),
     Mutant(
         "least-members",
-        "grammar/json_schema/write",
         "low <= required",
         "low <= required + 1",
         "An object has as many members as the schema asks for.",
@@ -327,7 +289,6 @@ ROWS = (
     ),
     Mutant(
         "any-case",
-        "grammar/outputs",
         ".lower()",
         "",
         "Suffixes of files count in capitals too.",
@@ -335,7 +296,6 @@ ROWS = (
     ),
     Mutant(
         "own-draft",
-        "grammar/json_schema",
         "None if draft is None else BY_NAME[draft]",
         "None",
         "A schema that names no draft is read as the draft that the caller names.",
@@ -343,7 +303,6 @@ ROWS = (
     ),
     Mutant(
         "key-syntax",
-        "grammar/front_ends",
         "KEY_SYNTAX",
         "None",
         "The automaton knows how keys are written: one key in two spellings is one key.",
@@ -354,7 +313,6 @@ ROWS = (
     ),
     Mutant(
         "own-name",
-        "grammar/turns/parts",
         "prefix + SEPARATOR",
         '""',
         "Rules of the same name in two parts are two rules.",
@@ -362,7 +320,6 @@ ROWS = (
     ),
     Mutant(
         "old-engine",
-        "grammar/whole_strings",
         "_made.clear()",
         "_made.copy()",
         "An engine that is handed over answers from then on.",
@@ -370,7 +327,6 @@ ROWS = (
     ),
     Mutant(
         "used-names",
-        "grammar/json_schema/write",
         "bool(taken)",
         "False",
         "Of arguments that are counted, no two have one name.",
@@ -378,7 +334,6 @@ ROWS = (
     ),
     Mutant(
         "late-trigger",
-        "grammar/turns/formats",
         "[*excludes, *triggers]",
         "excludes",
         "Text after the last tag holds no trigger.",
@@ -386,7 +341,6 @@ ROWS = (
     ),
     Mutant(
         "held-back",
-        "grammar/turns",
         "text.endswith(marker[:size])",
         "False",
         "Text that may be the beginning of a marker is held back while a turn arrives.",
@@ -394,7 +348,6 @@ ROWS = (
     ),
     Mutant(
         "schema-name",
-        "grammar/sql/calls",
         'name.rpartition(".")[2]',
         "name",
         "A function with side effects is refused under the name of its schema too.",
@@ -402,7 +355,6 @@ ROWS = (
     ),
     Mutant(
         "read-only",
-        "grammar/sql",
         "if read_only",
         "if not read_only",
         "Functions with side effects can be listed only where that is asked for.",
@@ -410,7 +362,6 @@ ROWS = (
     ),
     Mutant(
         "star-room",
-        "grammar/sql/scope",
         " - selected",
         "",
         "What is selected beside a star counts: both sides of UNION have the same number of columns.",
@@ -418,7 +369,6 @@ ROWS = (
     ),
     Mutant(
         "stale-ready",
-        "grammar/ready",
         "digest != digest_of(sources, written, normalized)",
         "False",
         "A file beside a bundled grammar is used only for the very text that it was made from.",
@@ -426,7 +376,6 @@ ROWS = (
     ),
     Mutant(
         "label-aggregate",
-        "grammar/sql/scope",
         "(computed or not item.aggregate)",
         "True",
         "A label of an aggregate has no meaning before the rows are grouped.",
@@ -434,7 +383,6 @@ ROWS = (
     ),
     Mutant(
         "grouped",
-        "grammar/sql/scope",
         "all(determined",
         "any(determined",
         "Where rows are grouped, every column of a selected item is determined by the group.",
@@ -442,7 +390,6 @@ ROWS = (
     ),
     Mutant(
         "word-end",
-        "grammar/sql/scope",
         "seq(bodies[rule], WORD_END)",
         "bodies[rule]",
         "A name ends where the word ends.",
@@ -450,7 +397,6 @@ ROWS = (
     ),
     Mutant(
         "return-place",
-        "grammar/rule_paths",
         "(back, call)",
         "(back, callee)",
         "A rule returns to the call that it was called from.",
@@ -458,7 +404,6 @@ ROWS = (
     ),
     Mutant(
         "regex-warnings",
-        "grammar/grammar",
         "is not None",
         "is None",
         "Warnings of a pattern are found.",
@@ -466,7 +411,6 @@ ROWS = (
     ),
     Mutant(
         "free-text",
-        "grammar/marked_texts",
         "is not None",
         "is None",
         "Free text in a tag ends with the first of its ends.",
@@ -474,7 +418,6 @@ ROWS = (
     ),
     Mutant(
         "marker-part",
-        "grammar/directives",
         '== "marker"',
         '== "tag"',
         "Markers in EBNF are special tokens where the vocabulary has them.",
@@ -482,7 +425,6 @@ ROWS = (
     ),
     Mutant(
         "bare-end",
-        "grammar/diagram",
         '.replace("]]>", "]]&gt;")',
         "",
         "A picture is XML whatever the grammar writes.",
@@ -490,7 +432,6 @@ ROWS = (
     ),
     Mutant(
         "open-arrays",
-        "grammar/json_schema/document",
         '"prefixItems" in says',
         "False",
         "In strict mode an array has no items beyond those that the schema speaks of.",

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 class Mutant:
     """A change within one line of a source, which ends with the comment ``# mutant: NAME``.
 
-    ``room``: of the source, as ``tests/repository/rooms.py`` names it. ``old``: what the line has, ``new``: what the
-    mutant has in its place. ``breaks``: the invariant, in one sentence. ``tests``: what pytest is given; all of them
-    together take less than a minute. ``hangs``: the fault shows as a test that does not end.
+    ``old``: what the line has, ``new``: what the mutant has in its place. ``breaks``: the invariant, in one sentence.
+    ``tests``: what pytest is given; all of them together take less than a minute. ``hangs``: the fault shows as a test
+    that does not end.
     """
 
     name: str
-    room: str
     old: str
     new: str
     breaks: str

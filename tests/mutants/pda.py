@@ -7,7 +7,6 @@ from mutants.mutant import Mutant
 ROWS = (
     Mutant(
         "wide-search",
-        "pda/limits",
         "200_000",
         "2",
         "A search for a text is given up late, so no grammar that means something is refused.",
@@ -15,7 +14,6 @@ ROWS = (
     ),
     Mutant(
         "fresh-matcher",
-        "pda/errors",
         "make a new matcher",
         "keep the matcher",
         "An error about states that are spoiled says what to do.",
@@ -23,7 +21,6 @@ ROWS = (
     ),
     Mutant(
         "surrogates",
-        "pda/text",
         "0xA0",
         "0xA1",
         "The bytes of half a character are no text.",
@@ -31,7 +28,6 @@ ROWS = (
     ),
     Mutant(
         "collision",
-        "pda/memory",
         "while",
         "if",
         "An entry that moves to a larger table overwrites none.",
@@ -39,7 +35,6 @@ ROWS = (
     ),
     Mutant(
         "spoiled",
-        "pda/memory",
         "memory_ran_out()",
         "False",
         "A store in which memory ran out in the middle of a change is not used again.",
@@ -47,7 +42,6 @@ ROWS = (
     ),
     Mutant(
         "count-gap",
-        "pda/terms",
         "r.rep.low <= high + 1",
         "r.rep.low <= high + 2",
         "Counted repetitions are joined only where no count lies between them.",
@@ -55,7 +49,6 @@ ROWS = (
     ),
     Mutant(
         "guard-and",
-        "pda/terms",
         "table.classes.guard_and(t.nu.guard(), u.nu.guard())",
         "u.nu.guard()",
         "All restrictions of a sequence that is empty are pending after it.",
@@ -66,7 +59,6 @@ ROWS = (
     ),
     Mutant(
         "stale-step",
-        "pda/terms",
         "classes[u.symbol] == d",
         "True",
         "A derivative is remembered for its own class of bytes.",
@@ -74,7 +66,6 @@ ROWS = (
     ),
     Mutant(
         "shorter-first",
-        "pda/vocabulary",
         "a.length < b.length or",
         "a.length > b.length or",
         "A token stands in the trie before those that it is a prefix of.",
@@ -82,7 +73,6 @@ ROWS = (
     ),
     Mutant(
         "token-order",
-        "pda/vocabulary",
         "if not ascends",
         "if False",
         "The order of the tokens that is read from a file is used only if it is the one that sorting would give.",
@@ -90,7 +80,6 @@ ROWS = (
     ),
     Mutant(
         "set-side",
-        "pda/context",
         "text & differs",
         "not text & differs",
         "A key that an object has is found again, so it cannot come twice.",
@@ -98,7 +87,6 @@ ROWS = (
     ),
     Mutant(
         "pair-key",
-        "pda/context",
         "(<uint64_t>value << 32) | ",
         "",
         "What a callable answered is remembered for its value and its text together.",
@@ -106,7 +94,6 @@ ROWS = (
     ),
     Mutant(
         "later-tests",
-        "pda/context",
         "self.passes(u.seq.first)",
         "False",
         "A test of a key that comes after something that can be empty is seen.",
@@ -114,7 +101,6 @@ ROWS = (
     ),
     Mutant(
         "begun-anew",
-        "pda/context",
         "+= 1",
         "+= 0",
         "The keys of one object are not taken for those of another one.",
@@ -122,7 +108,6 @@ ROWS = (
     ),
     Mutant(
         "blank-twice",
-        "pda/lowering",
         "ALL_BYTES & ~blank",
         "ALL_BYTES",
         "Where the first blank is no part of the text, a text that begins with a blank needs two.",
@@ -130,7 +115,6 @@ ROWS = (
     ),
     Mutant(
         "callee",
-        "pda/lowering",
         "order[(<RuleRef>expr).name]",
         "0",
         "Rules that call each other are taken for known ones only if they call alike.",
@@ -138,7 +122,6 @@ ROWS = (
     ),
     Mutant(
         "exit-guard",
-        "pda/stack",
         "frame, lowest_bit(pending)",
         "frame, 0",
         "A restriction stays pending when a rule returns.",
@@ -149,7 +132,6 @@ ROWS = (
     ),
     Mutant(
         "offset",
-        "pda/stack",
         " and configs[config].first_offset == i",
         "",
         "What a place remembers of a token holds for the rest of the token that stood there.",
@@ -157,7 +139,6 @@ ROWS = (
     ),
     Mutant(
         "first-capture",
-        "pda/ids",
         "kind() == CAPTURE",
         "kind() == CAPTURE && bits",
         "A return that ends a capture runs the action of the capture.",
@@ -165,7 +146,6 @@ ROWS = (
     ),
     Mutant(
         "enough-room",
-        "pda/completion",
         "needed <= room",
         "needed <= room + 1",
         "Under a budget, a token is allowed only if the text can end within the tokens that are left after it.",
@@ -173,7 +153,6 @@ ROWS = (
     ),
     Mutant(
         "counted-characters",
-        "pda/completion",
         "characters[t] - before",
         "characters[t] - before + 1",
         "Under a budget, the number of a token's characters says where it leads, where all of them lead on in one way.",
@@ -181,7 +160,6 @@ ROWS = (
     ),
     Mutant(
         "lone-token",
-        "pda/forced",
         "found or ",
         "",
         "A special token is forced only where no byte may come.",
@@ -189,7 +167,6 @@ ROWS = (
     ),
     Mutant(
         "free-place",
-        "pda/forced",
         "node > 0 and",
         "node < 0 and",
         "A token that goes on past the end of a text may stand across a place in it.",
@@ -197,7 +174,6 @@ ROWS = (
     ),
     Mutant(
         "count-bytes",
-        "pda/masks",
         "state == 0",
         "1",
         "Characters of a run are counted, not bytes.",
@@ -205,7 +181,6 @@ ROWS = (
     ),
     Mutant(
         "literal-key",
-        "pda/masks",
         " | <uint64_t>literal",
         "",
         "What a literal allows of some suffixes is remembered for that literal.",
@@ -213,7 +188,6 @@ ROWS = (
     ),
     Mutant(
         "both-filters",
-        "pda/masks",
         "b if side else a",
         "b",
         "A token passes two filters only if it passes each.",
@@ -221,7 +195,6 @@ ROWS = (
     ),
     Mutant(
         "pending-end",
-        "pda/masks",
         "config.ends & 1",
         "config.ends",
         "A token that ends under a restriction is allowed only if the frame can go on.",
@@ -232,7 +205,6 @@ ROWS = (
     ),
     Mutant(
         "strict-walk",
-        "pda/masks",
         "query.strict",
         "False",
         "Tokens that only a return keeps alive are tried where an action may forbid the return.",
@@ -240,7 +212,6 @@ ROWS = (
     ),
     Mutant(
         "child-key",
-        "pda/masks",
         "(<uint64_t>continuation << 1) | ",
         "",
         "The mask of remainders is remembered under the return state.",
@@ -251,7 +222,6 @@ ROWS = (
     ),
     Mutant(
         "no-exit",
-        "pda/masks",
         "family.exits(at.frame, g)",
         "True",
         "Tokens that end under a restriction are allowed only over stacks that can still be left.",
@@ -262,7 +232,6 @@ ROWS = (
     ),
     Mutant(
         "no-end",
-        "pda/masks",
         "family.can_end(self.prefixes.continuation_of(alternative), frame)",
         "True",
         "A prefix is allowed only if what must follow it can come to an end.",
@@ -270,7 +239,6 @@ ROWS = (
     ),
     Mutant(
         "join-all",
-        "pda/masks",
         "i != begun",
         "i > begun",
         "A mask is the union of all its operands, whichever of them it begins with.",
@@ -278,7 +246,6 @@ ROWS = (
     ),
     Mutant(
         "new-doubts",
-        "pda/masks",
         "place, known.keys, read",
         "place, known.keys + 1, read",
         "Every key that an object has forbids the tokens that repeat it.",
@@ -286,7 +253,6 @@ ROWS = (
     ),
     Mutant(
         "class-number",
-        "pda/store",
         "self._known[ids] = self._number()",
         "self._known[ids] = self._number() + 1",
         "The number of a set of special tokens is its place among the sets that masks know.",
@@ -294,7 +260,6 @@ ROWS = (
     ),
     Mutant(
         "next-token",
-        "pda/automaton",
         "and ids[at] == token",
         "",
         "A special token is looked up in a set, not near it.",
@@ -302,7 +267,6 @@ ROWS = (
     ),
     Mutant(
         "no-trials",
-        "pda/masks",
         "self.trials.is_needed()",
         "False",
         "Where the semantic state decides, tokens are tried on the configuration itself.",
@@ -310,7 +274,6 @@ ROWS = (
     ),
     Mutant(
         "late-callers",
-        "pda/ahead",
         "list(self.exits[frame])",
         "()",
         "A caller that is found late is returned to as well, so that no mask is missing later.",
@@ -318,7 +281,6 @@ ROWS = (
     ),
     Mutant(
         "negated-stop",
-        "pda/store",
         " - set(info.stop_ids)",
         "",
         "A stop token is none of the tokens that a negated terminal allows.",
@@ -326,7 +288,6 @@ ROWS = (
     ),
     Mutant(
         "ids-overlap",
-        "pda/store",
         "max(at, high + 1)",
         "high + 1",
         "Ranges of token ids that overlap name each id once.",
@@ -334,7 +295,6 @@ ROWS = (
     ),
     Mutant(
         "no-text",
-        "pda/automaton",
         "not store.space.is_live(self.lowered.start, self.start_state)",
         "False",
         "A grammar of which restrictions leave no text is refused.",
@@ -342,7 +302,6 @@ ROWS = (
     ),
     Mutant(
         "fresh-text",
-        "pda/stack",
         "or self.closure.begins_count(m.state)",
         "",
         "A token that ends where a counted text begins does not count.",
@@ -350,7 +309,6 @@ ROWS = (
     ),
     Mutant(
         "fewer-left",
-        "pda/stack",
         "return y.edge.tokens_left < x.edge.tokens_left",
         "return x.edge.tokens_left < y.edge.tokens_left",
         "Of readings that differ in their counts only, the one with more tokens left is kept.",

@@ -109,8 +109,6 @@ class Grid(NamedTuple):
     bold: bool = False
     """Whether the least value of a row is bold."""
 
-    missing: int | None = None
-
     def lines(self) -> list[str]:
         columns = pairs(self.columns)
         rows = []
@@ -119,7 +117,7 @@ class Grid(NamedTuple):
             for column in columns.values():
                 value = result(self.result)
                 for key in self.path.format(row=row, column=column).split("/"):
-                    value = self.missing if value is None else value.get(key, self.missing)
+                    value = value and value.get(key)
                 values.append(value)
             rows.append([title, *(best(values, figure) if self.bold else map(figure, values))])
         return table(self.result, [self.head, *columns], rows)
@@ -135,35 +133,12 @@ GRIDS = {
         "mask later, mean µs=mask_mean_us; mask later, worst µs=mask_max_us; `accept_token`, mean µs=accept_mean_us",
         bold=True,
     ),
-    "restarts": Grid(
-        "cold_start",
-        "starts/{column}/{row}/elapsed_ms",
-        "from `import stackmask` to",
-        "no folder, ms=cold; cache folder, ms=warm",
-        "the vocabulary=vocabulary; the compiler=compiler; the first mask of a tool's schema=first_mask",
-    ),
     "tools": Grid(
         "tools",
         "first_mask_ms/{column}/{row}",
         "time to the first mask, ms",
         "10 tools=10; 100 tools=100; 500 tools=500",
         "new tools, as dicts=from_dicts; equal dicts again=again; the same `Tool` objects=prepared; XGrammar=xgrammar",
-    ),
-    "completion": Grid(
-        "completion",
-        "{row}/{column}",
-        "in addition to a mask without a budget, µs",
-        "p50=p50_us; p90=p90_us; p99=p99_us",
-        "shortest completion, first time=completion cold; shortest completion, again=completion warm;"
-        "mask far from the end, first time=far cold; mask far from the end, again=far warm;"
-        "mask 1 to 16 tokens above the minimum, first time=near cold; mask 1 to 16 tokens above the minimum, again=near warm",
-    ),
-    "completion-sql": Grid(
-        "completion_sql",
-        "{row}/{column}",
-        "shortest completion in a gold query, ms",
-        "positions=places; p50=p50_ms; p90=p90_ms; p99=p99_ms; worst=worst_ms",
-        "SQLite=sqlite; PostgreSQL=postgres",
     ),
     "embedded": Grid(
         "embedded_accuracy",
@@ -172,24 +147,6 @@ GRIDS = {
         "grammar of the schema=with_schema; `sql.ebnf`=with_grammar; no grammar=without_grammar",
         "200 held out=held_out; 100 by hand, written before the model was seen=handwritten_first;"
         "50 by hand, written after=handwritten_second; the 200, sampled at temperature 1.5=held_out_sampled",
-    ),
-    "fsm-index": Grid(
-        "fsm_index_sample",
-        "{row}/{column}",
-        "patterns that both build",
-        "p50=p50; p90=p90; p99=p99",
-        "stackmask, ms=stackmask/ms, built by both; outlines-core, ms=outlines-core/ms, built by both;"
-        "stackmask, KB=stackmask/KB, built by both; outlines-core, KB=outlines-core/KB, built by both",
-    ),
-    "json-profiles": Grid(
-        "json_profile",
-        "{column}/{row}",
-        "output of `json.dumps` in five layouts",
-        '`"exact"`=exact; `"model"`=model',
-        "valid JSON accepted=valid accepted; valid JSON refused=valid refused;"
-        "valid JSON refused, since an integer is a float (`1.0`)=valid refused, with a float that is an integer;"
-        "invalid JSON refused=invalid refused; invalid JSON accepted=invalid accepted",
-        missing=0,
     ),
 }
 TABLES.update((name, grid.lines) for name, grid in GRIDS.items())
@@ -426,40 +383,6 @@ def _steps() -> list[str]:
     return table("serving_steps", ["requests: ms of a step", *ways], rows)
 
 
-@made("ahead")
-def _ahead() -> list[str]:
-    rows = []
-    for title, found in result("precompute")["rows"].items():
-        ahead, lazy = found["ahead"], found["lazy"]
-        if "mean_us" not in ahead or "'any'" in title:
-            continue
-        done = ", ".join(f"{count} {kind}" for kind, count in ahead["grammars"].items())
-        walks = " → ".join(figure(sum(each["walks_of_texts"].values())) for each in (lazy, ahead))
-        means = " → ".join(figure(each["mean_us"]) for each in (lazy, ahead))
-        rows.append(
-            [
-                title,
-                done,
-                figure(ahead["precompute"]["mean_s"]),
-                figure(ahead["precompute"]["mask_mb"]),
-                walks,
-                means,
-            ]
-        )
-    return table(
-        "precompute",
-        [
-            "",
-            "grammars by outcome",
-            "seconds each",
-            "MB of masks",
-            "walks, on demand → ahead",
-            "mean mask µs",
-        ],
-        rows,
-    )
-
-
 @made("limits")
 def _limits() -> list[str]:
     rows = []
@@ -505,32 +428,6 @@ def _jumps() -> list[str]:
             "compact",
             "`model`, indented",
             "not as the tokenizer encodes",
-        ],
-        rows,
-    )
-
-
-@made("jump-loops")
-def _jump_loops() -> list[str]:
-    rows = []
-    for model, name in (("random Llama, 100 M", "random_100m"), ("embedded", "embedded")):
-        for task, found in result("jump_loops")[name].items():
-            seconds = found["seconds"]
-            rows.append(
-                [
-                    f"{model}: {task}",
-                    f"{found['model_calls']} of {found['tokens']}",
-                    f"{seconds['off'] / seconds['canonical']:.2f}×",
-                    f"{100 * (seconds['off'] / seconds['free'] - 1):.1f}%",
-                ]
-            )
-    return table(
-        "jump_loops",
-        [
-            "model: task",
-            "model calls, of all tokens",
-            'speed relative to `jump="off"`',
-            '`jump="off"` relative to no grammar',
         ],
         rows,
     )
@@ -589,27 +486,6 @@ def _two_modes(field: str, head: str, scale: float) -> list[str]:
 
 TABLES["modes-compile"] = lambda: _two_modes("compile_ms", "compile", 1e-3)
 TABLES["modes-first"] = lambda: _two_modes("first_pass_mean_us", "mask at a first visit, mean", 1e-6)
-
-
-@made("regex-masks")
-def _regex_masks() -> list[str]:
-    found = result("regex_masks")["sample"]
-    rows = []
-    for title, name in (("stackmask", "stackmask"), ("llguidance", "llguidance"), ("XGrammar", "XGrammar")):
-        one = found[name]
-        rows.append(
-            [
-                title,
-                figure(one["patterns"]),
-                *(figure(one["first mask us"][q]) for q in ("p50", "p99")),
-                figure(one["all masks us"]["mean"]),
-            ]
-        )
-    return table(
-        "regex_masks",
-        ["a tenth of the patterns", "patterns", "first mask, p50 µs", "p99", "all masks, mean µs"],
-        rows,
-    )
 
 
 @made("json-verdicts")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from repository.tree import REPO, tracked_files
+from support.pages import BLOCK, blocks
 
 import stackmask
 from stackmask.grammar.source.files import bundled_names
@@ -28,16 +29,11 @@ NEED_SERVERS = (
 )
 README = (REPO / "README.md").read_text(encoding="utf-8")
 PAGES = [path for path in tracked_files() if path.endswith(".md")]
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 INSTALLS = (
     """pip install -c constraints.txt '.[hf,cli]' && stackmask sql "Which five customers spent the most?\"""",
     "pip install -c constraints.txt -e '.[test]' && pytest",
 )
-
-
-def blocks(text: str, language: str) -> list[str]:
-    return [body for found, body in BLOCK.findall(text) if found == language]
 
 
 def run(*arguments: str | Path) -> str:
@@ -82,7 +78,7 @@ def test_a_sentence_has_a_line(page: str) -> None:
 
 
 def test_the_two_commands_stand_alone() -> None:
-    lines = "".join(blocks(README, "sh")).splitlines()
+    lines = "".join(blocks("README.md", "sh")).splitlines()
     assert [line for line in INSTALLS if line not in lines] == []
     script = (REPO / ".ci" / "run").read_text(encoding="utf-8").replace('\\"', '"')
     assert [line for line in INSTALLS if f'readme "{line}"' not in script] == []
@@ -94,25 +90,13 @@ def test_commands_of_the_readme_exist() -> None:
 
     known = set(typer_main.get_command(app).commands)
     calls = [
-        shlex.split(line.rpartition("&& ")[2]) for line in "".join(blocks(README, "sh")).splitlines() if line
+        shlex.split(line.rpartition("&& ")[2])
+        for line in "".join(blocks("README.md", "sh")).splitlines()
+        if line
     ]
     used = {call[1] for call in calls if call[0] == "stackmask"}
     assert used
     assert used <= known
-
-
-@pytest.mark.campaign
-@pytest.mark.parametrize("page", ["README.md", "docs/security.md"])
-def test_examples_of_a_page(page: str) -> None:
-    """The blocks of a page are one program, which prints what the page says."""
-    pytest.importorskip("transformers")
-    pytest.importorskip("pydantic")
-    examples = blocks((REPO / page).read_text(encoding="utf-8"), "python")
-    assert examples
-    assert [example for example in examples if len(example.splitlines()) > 20] == []
-    program = "\n".join(examples)
-    shown = re.findall(r"print\(.*?\) +# (.*)", program)
-    assert run("-c", program).splitlines() == shown
 
 
 FOLDERS = {path.partition("/")[0] for path in tracked_files() if "/" in path}
@@ -141,7 +125,7 @@ def test_pages_use_the_words_of_the_field(page: str) -> None:
 def code_of(page: str) -> list[str]:
     """Return the lines of shell blocks and indented blocks, and inline code."""
     text = (REPO / page).read_text(encoding="utf-8")
-    lines = [line for block in blocks(text, "sh") + blocks(text, "") for line in block.splitlines()]
+    lines = [line for block in blocks(page, "sh") + blocks(page, "") for line in block.splitlines()]
     rest = BLOCK.sub("", text)
     lines += [line.strip() for line in rest.splitlines() if line.startswith("    ")]
     return lines + re.findall(r"`([^`\n]+)`", rest)

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from repository.test_documents import README, blocks
 from repository.tree import REPO
+from support.pages import blocks
 
 # torch and transformers would take minutes to read, and are Any here
 SETTINGS = f"""
@@ -71,7 +71,7 @@ def check(program: str, folder: Path) -> list[str]:
 def test_programs_of_the_readme_have_types_that_help(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     pytest.importorskip("pydantic")
-    program = "\n".join(blocks(README, "python"))
+    program = "\n".join(blocks("README.md", "python"))
     assert check(program, tmp_path) == []
     notes = check(program + SHOWN, tmp_path)
     assert [re.findall('"(.*)"', note)[0] for note in notes] == TYPES

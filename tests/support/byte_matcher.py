@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import stackmask as sm
 
-_COMPILER = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+VOCABULARY = sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+_COMPILER = sm.Compiler(VOCABULARY)
 
 
 class ByteMatcher:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 campaign = pytest.mark.campaign
+# how many times as many random cases: ``./dev nightly`` runs thousands
+SCALE = int(os.environ.get("STACKMASK_SCALE", "1"))
 
 
 def mostly_campaign(cases: Iterable[Any], kept: int) -> list[Any]:

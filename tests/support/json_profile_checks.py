@@ -1,4 +1,4 @@
-"""What texts of the model profile are held to, and random ones of them; for the suite and for a benchmark.
+"""What texts of the model profile are held to, and random ones of them.
 
 Texts are sampled with random logits. A random model never closes a string or an array, so that what closes them is
 favoured, the more the longer a text gets, and each text has a budget of tokens. The judge is the package
@@ -120,12 +120,6 @@ def needless(text: str) -> list[str]:
         elif token.isspace() and not _SPARE.fullmatch(token):
             found.append(token)
     return found
-
-
-def escaped_keys(text: str) -> int:
-    """Return how many keys have an escape."""
-    keys = re.finditer(r'("(?:[^"\\]|\\.)*")(\s*:)?', text, re.DOTALL)
-    return sum(1 for key in keys if key.group(2) and "\\" in key.group(1))
 
 
 def read(text: str) -> Any:

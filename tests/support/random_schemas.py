@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import jsonschema
+import jsonschema_rs
+
 import stackmask as sm
+from support.json_schema_engine import COMPILER
 
 NAMES = ("a", "b", "c", "ab", "é")
 PATTERNS = ("^a", "b$", "^[a-c]+$", ".", "a|c", "^(?!a)", "^$", "^.{1,2}$")
@@ -163,3 +170,49 @@ def walk(compiled: sm.CompiledGrammar, rng: random.Random, steps: int) -> bytes 
         assert matcher.accept_token(token)
         text.append(token)
     return None
+
+
+def judge(
+    schema: Any,
+    values: Sequence[Any],
+    rng: random.Random,
+    *,
+    walks: int = 0,
+    steps: int = 300,
+    write: Callable[[Any], str] = json.dumps,
+    **options: Any,
+) -> Counter[str]:
+    """Compare verdicts on values with those of two validators, and walk at random to instances, which both must call valid.
+
+    Returns: how many values were valid and invalid, how many walks ended, and whether the schema was refused, took too
+        much or has no instance. Raises: AssertionError at a difference or a dead end.
+    """
+    shown = f"{json.dumps(schema)} {options}"
+    # they share no code
+    validators = (jsonschema.Draft202012Validator(schema), jsonschema_rs.Draft202012Validator(schema))
+    try:
+        compiled = COMPILER.compile(sm.Grammar.from_json_schema(schema, **options))
+    except sm.UnsatisfiableSchemaError:
+        assert not any(validator.is_valid(value) for validator in validators for value in values), shown
+        return Counter(unsatisfiable=1)
+    except sm.UnsupportedSchemaError:
+        return Counter(refused=1)
+    except sm.BudgetError:
+        return Counter(limited=1)
+    counts: Counter[str] = Counter()
+    for value in values:
+        matcher = compiled.matcher()
+        accepted = matcher.accept_string(write(value)) and matcher.is_accepting()
+        counts["valid" if accepted else "invalid"] += 1
+        for validator in validators:
+            assert accepted == validator.is_valid(value), f"{shown} {json.dumps(value)}: {accepted}"
+    for _ in range(walks):
+        try:
+            text = walk(compiled, rng, steps)
+        except AssertionError as error:
+            raise AssertionError(f"{shown}: {error}") from None
+        if text is not None and not DOUBTFUL.search(text):
+            counts["walks"] += 1
+            value = json.loads(text)
+            assert all(validator.is_valid(value) for validator in validators), f"{shown} {text.decode()}"
+    return counts

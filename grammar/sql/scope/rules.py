@@ -154,14 +154,19 @@ def _calls(name: str, functions: Functions) -> dict[str, Expr]:
 
 
 def _is_keyword(dialect: str, name: str) -> bool:
-    return _keywords(dialect).fullmatch(name) is not None
+    return _keywords(dialect, KEYWORDS[dialect]).fullmatch(name) is not None
+
+
+def needs_quotes(dialect: str, name: str) -> bool:
+    """Return whether a dialect has the name as a keyword where a column may be written."""
+    return _keywords(dialect, "NO_COLUMN").fullmatch(name) is not None
 
 
 @lru_cache(maxsize=4)
 @uncounted
-def _keywords(dialect: str) -> re.Pattern[str]:
+def _keywords(dialect: str, rule: str) -> re.Pattern[str]:
     bodies = {rule: body.body for rule, body in _rules(dialect, False).rules.items()}
-    return names_pattern(written_out(RuleRef(KEYWORDS[dialect]), bodies), {})
+    return names_pattern(written_out(RuleRef(rule), bodies), {})
 
 
 @lru_cache(maxsize=4)

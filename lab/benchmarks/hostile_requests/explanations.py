@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator
 from itertools import chain as joined
 
-from .request import LARGEST, Request, grow
+from .request import LARGEST, Request, grow_ebnf, grow_schema
 
 ROOM = LARGEST - 100  # characters that a run may take
 
@@ -75,26 +75,23 @@ def refused() -> Iterator[Request]:
             f'r{i} ::= "a" r{(i * 7 + 1) % size} | "a" r{(i * 3 + 2) % size} | "a"' for i in range(size)
         )
 
-    yield from grow("path-net", "ebnf", (40, 600), net, driver="explain", text="a" * 60)
-    yield from grow(
+    yield from grow_ebnf("path-net", (40, 600), net, driver="explain", text="a" * 60)
+    yield from grow_ebnf(
         "path-counts",
-        "ebnf",
         (8, 60),
         lambda n: "root ::= " + "(" * n + '"a"' + "{4})" * n,
         driver="explain",
         text="aaaa",
     )
-    yield from grow(
+    yield from grow_ebnf(
         "path-alternatives",
-        "ebnf",
         (100, 5000),
         lambda n: "root ::= x*\nx ::= " + " | ".join(f'"b{i}"' for i in range(n)),
         driver="explain",
         text="b12" * 300,
     )
-    yield from grow(
+    yield from grow_ebnf(
         "path-ambiguous",
-        "ebnf",
         (1, 20),
         lambda n: 'root ::= s\ns ::= s s | "a" | "b"' + ' | s "c" s' * n,
         driver="explain",
@@ -107,27 +104,18 @@ def refused() -> Iterator[Request]:
 
 def directives() -> Iterator[Request]:
     """Grammars that hold many others."""
-    yield from grow(
-        "parts-json", "ebnf", (100, 6000), lambda n: "root ::= " + "%json {} " * n, driver="explain"
+    yield from grow_ebnf("parts-json", (100, 6000), lambda n: "root ::= " + "%json {} " * n, driver="explain")
+    yield from grow_ebnf("parts-sql", (20, 8000), lambda n: "root ::= " + "%sql " * n, driver="explain")
+    yield from grow_ebnf(
+        "parts-choice", (5000,), lambda n: "root ::= %choice " + json.dumps(["a"] * n), driver="explain"
     )
-    yield from grow("parts-sql", "ebnf", (20, 8000), lambda n: "root ::= " + "%sql " * n, driver="explain")
-    yield from grow(
-        "parts-choice",
-        "ebnf",
-        (5000,),
-        lambda n: "root ::= %choice " + json.dumps(["a"] * n),
-        driver="explain",
-    )
-    yield from grow(
-        "parts-nested", "ebnf", (60_000,), lambda n: "root ::= %json " + "[" * n, driver="explain"
-    )
+    yield from grow_ebnf("parts-nested", (60_000,), lambda n: "root ::= %json " + "[" * n, driver="explain")
 
 
 def schemas() -> Iterator[Request]:
     """Schemas with more contradictions and notes than anybody reads."""
-    yield from grow(
+    yield from grow_schema(
         "told-required",
-        "json_schema",
         (100, 2000),
         lambda n: {
             "type": "object",
@@ -137,9 +125,8 @@ def schemas() -> Iterator[Request]:
         },
         driver="explain",
     )
-    yield from grow(
+    yield from grow_schema(
         "told-all-of",
-        "json_schema",
         (30, 700),
         lambda n: {
             "allOf": [
@@ -148,10 +135,10 @@ def schemas() -> Iterator[Request]:
         },
         driver="explain",
     )
-    yield from grow(
-        "told-keywords", "json_schema", (4000,), lambda n: {f"unk{i}": 1 for i in range(n)}, driver="explain"
+    yield from grow_schema(
+        "told-keywords", (4000,), lambda n: {f"unk{i}": 1 for i in range(n)}, driver="explain"
     )
-    yield from grow("told-type", "json_schema", (9000,), lambda n: {"type": "intger" * n}, driver="explain")
+    yield from grow_schema("told-type", (9000,), lambda n: {"type": "intger" * n}, driver="explain")
 
 
 def all_explanations() -> Iterator[Request]:

@@ -43,10 +43,10 @@ def terminals() -> Iterator[Request]:
         "terminals-of-sets": ("T{i}: (T{j} & ~T{j}) | ~(T{j} & T{j})", "T{i}: /[ab]+/"),
     }
     for family, (line, last) in forms.items():
-        yield from grow(f"lark-{family}", "lark", (8, 40, 1_500), chained(line, last, "start: T0+\n"))
+        yield from grow("lark", f"lark-{family}", (8, 40, 1_500), chained(line, last, "start: T0+\n"))
     yield from grow(
-        "lark-terminals-many",
         "lark",
+        "lark-terminals-many",
         (2_500,),
         lambda n: (
             "start: ("
@@ -97,7 +97,7 @@ def rules() -> Iterator[Request]:
         "rules-optional": ("r{i}: [r{j} r{j}] | r{j} ~ 0..5", 'r{i}: "a"?'),
     }
     for family, (line, last, *start) in forms.items():
-        yield from grow(f"lark-{family}", "lark", (12, 40, 1_500), chained(line, last, *start))
+        yield from grow("lark", f"lark-{family}", (12, 40, 1_500), chained(line, last, *start))
     names = ", ".join(f"x{i}" for i in range(4_000))
     texts = {
         "template-parameters": f"start: t{{{', '.join(['/a|ab/'] * 4_000)}}}\nt{{{names}}}: x0 x3999\n",

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .request import Request, chain, grow
+from .request import Request, chain, grow_ebnf, grow_regex, grow_schema, grow_tag
 from .turns import FREE, tag
 
 STRING: dict[str, Any] = {"type": "string"}
@@ -50,9 +50,8 @@ def run_out_keys() -> Iterator[Request]:
 
 def keywords() -> Iterator[Request]:
     """Keywords of JSON Schema that lean on each other."""
-    yield from grow(
+    yield from grow_schema(
         "dependent-chain",
-        "json_schema",
         (20, 200, 1000),
         lambda n: {
             "type": "object",
@@ -61,9 +60,8 @@ def keywords() -> Iterator[Request]:
         },
         options={"property_order": "any"},
     )
-    yield from grow(
+    yield from grow_schema(
         "dependent-excluding",
-        "json_schema",
         (10, 60, 300),
         lambda n: {
             "type": "object",
@@ -81,10 +79,9 @@ def keywords() -> Iterator[Request]:
             }
         return {"type": "object", **schema}
 
-    yield from grow("unevaluated-nest", "json_schema", (4, 12, 120), unevaluated)
-    yield from grow(
+    yield from grow_schema("unevaluated-nest", (4, 12, 120), unevaluated)
+    yield from grow_schema(
         "unevaluated-wide",
-        "json_schema",
         (6, 12, 300),
         lambda n: {
             "type": "object",
@@ -92,9 +89,8 @@ def keywords() -> Iterator[Request]:
             "unevaluatedProperties": False,
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "dynamic-tree",
-        "json_schema",
         (3, 40, 400),
         lambda n: {
             "$id": "https://e.x/root",
@@ -114,33 +110,28 @@ def keywords() -> Iterator[Request]:
             },
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "not-enum",
-        "json_schema",
         (300, 4000),
         lambda n: {"type": "string", "not": {"enum": [f"v{i * 7919 % 100003:x}" for i in range(n)]}},
     )
-    yield from grow(
+    yield from grow_schema(
         "not-enum-any",
-        "json_schema",
         (100, 1500),
         lambda n: {"not": {"enum": [i if i % 3 else [i, str(i)] if i % 2 else {"a": i} for i in range(n)]}},
     )
-    yield from grow(
+    yield from grow_schema(
         "long-const-items",
-        "json_schema",
         (2000, 30_000),
         lambda n: {"type": "array", "items": {"const": "ab" * (n // 2)}, "minItems": n, "maxItems": n + 5},
     )
-    yield from grow(
+    yield from grow_schema(
         "const-shared-beginnings",
-        "json_schema",
         (20, 240),
         lambda n: {"enum": ["a" * (i + 1) + "b" for i in range(n)] + ["a" * n]},
     )
-    yield from grow(
+    yield from grow_schema(
         "conditions-in-line",
-        "json_schema",
         (5, 12, 150),
         lambda n: {
             "type": "object",
@@ -155,9 +146,8 @@ def keywords() -> Iterator[Request]:
             ],
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "names-by-patterns",
-        "json_schema",
         (4, 10, 200),
         lambda n: {
             "type": "object",
@@ -171,39 +161,33 @@ def keywords() -> Iterator[Request]:
 
 def characters() -> Iterator[Request]:
     """Classes of very many characters, and look-around in look-around."""
-    yield from grow(
+    yield from grow_regex(
         "re-class-of-pieces",
-        "regex",
         (200, 6000),
         lambda n: "(?:[" + "".join(f"\\u{{{0x3400 + 3 * i:x}}}" for i in range(n)) + "]|\\p{Lu})*x",
         options={"flags": "u"},
     )
-    yield from grow(
+    yield from grow_regex(
         "re-classes-excluded",
-        "regex",
         (30, 400),
         lambda n: "".join(
             f"[^\\p{{L}}\\u{{{0x4E00 + 7 * i:x}}}-\\u{{{0x4E03 + 9 * i:x}}}]?" for i in range(n)
         ),
         options={"flags": "u"},
     )
-    yield from grow(
-        "re-lookbehind-nest",
-        "regex",
-        (4, 30, 400),
-        lambda n: "[a-z]*" + "(?<=[a-z]{2}" * n + "x" + ")" * n + "[a-z]*",
+    yield from grow_regex(
+        "re-lookbehind-nest", (4, 30, 400), lambda n: "[a-z]*" + "(?<=[a-z]{2}" * n + "x" + ")" * n + "[a-z]*"
     )
-    yield from grow(
+    yield from grow_regex(
         "re-around-both",
-        "regex",
         (4, 20, 300),
         lambda n: "".join(
             f"[a-f]*(?<![a-c]{{{i % 4 + 1}}})(?!{'abcdef'[i % 6]}{{{i % 5 + 1}}})" for i in range(n)
         ),
     )
-    yield from grow(
-        "re-case-classes", "regex", (50, 900), lambda n: "".join(f"[k-\\u{{{0x212A + i:x}}}]?ſ?" for i in range(n)),
-        options={"flags": "iu"},
+    yield from grow_regex(
+        "re-case-classes", (50, 900), lambda n: "".join(f"[k-\\u{{{0x212A + i:x}}}]?ſ?" for i in range(n)),
+        options={"flags": "iu"}
     )  # fmt: skip
 
 
@@ -216,10 +200,9 @@ def dialects() -> Iterator[Request]:
             body = f'!(({body}) & ([a-{chr(98 + i % 20)}]* "{chr(97 + i % 26)}"?)) & ([a-z]{{0,{i + 3}}})'
         return f"root ::= {body}"
 
-    yield from grow("and-not-nest", "ebnf", (3, 12, 60, 400), nest)
-    yield from grow(
+    yield from grow_ebnf("and-not-nest", (3, 12, 60, 400), nest)
+    yield from grow_ebnf(
         "indentation",
-        "ebnf",
         (6, 30, 120),
         lambda n: (
             "root ::= b0\n"
@@ -227,9 +210,8 @@ def dialects() -> Iterator[Request]:
             + f'\nb{n} ::= "{"  " * n}" [a-z]+ "\\n"'
         ),
     )
-    yield from grow(
+    yield from grow_ebnf(
         "json-in-ebnf",
-        "ebnf",
         (3, 20, 120),
         lambda n: (
             "root ::= (r0)*\n"
@@ -241,9 +223,8 @@ def dialects() -> Iterator[Request]:
             + f'\nr{n} ::= "end"'
         ),
     )
-    yield from grow(
+    yield from grow_ebnf(
         "regex-in-ebnf",
-        "ebnf",
         (5, 300),
         lambda n: (
             "root ::= ("
@@ -251,9 +232,8 @@ def dialects() -> Iterator[Request]:
             + ")*"
         ),
     )
-    yield from grow(
+    yield from grow_ebnf(
         "dispatch-in-dispatch",
-        "ebnf",
         (3, 12, 60),
         lambda n: (
             "root ::= d0\n"
@@ -264,20 +244,18 @@ def dialects() -> Iterator[Request]:
             + f"\nd{n} ::= [a-z]*"
         ),
     )
-    yield from grow(
+    yield from grow_ebnf(
         "gbnf-macros",
-        "ebnf",
         (20, 600),
         lambda n: (
             'root ::= ws obj ws\nws ::= ([ \\t\\n] ws)?\nobj ::= "{" ws (pair ("," ws pair)*)? "}"\n'
             "pair ::= " + " | ".join(f"k{i} ws \":\" ws v{i % 7}" for i in range(n)) + "\n"
             + "\n".join(f'k{i} ::= "\\"" "k{i}" "\\""' for i in range(n)) + "\n"
             + "\n".join(f'v{i} ::= obj | "[" ws (v{(i + 1) % 7} ("," ws v{(i + 2) % 7})*)? "]" | [0-9]+ ws' for i in range(7))
-        ),
+        )
     )  # fmt: skip
-    yield from grow(
+    yield from grow_tag(
         "counted-free-text",
-        "structural_tag",
         (20, 300),
         lambda n: {
             "type": "sequence",
@@ -287,9 +265,8 @@ def dialects() -> Iterator[Request]:
             ],
         },
     )
-    yield from grow(
+    yield from grow_tag(
         "tag-recursive-schemas",
-        "structural_tag",
         (3, 60),
         lambda n: {
             "type": "triggered_tags",

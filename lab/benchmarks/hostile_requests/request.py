@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 Kind = Literal[
@@ -51,7 +52,7 @@ class Request:
 
 
 def grow(
-    family: str, kind: Kind, sizes: Iterable[int], make: Callable[[int], Any], **fields: Any
+    kind: Kind, family: str, sizes: Iterable[int], make: Callable[[int], Any], **fields: Any
 ) -> Iterator[Request]:
     """Make one request of a family for each size; ``fields`` may hold functions of the size."""
     for number, size in enumerate(sizes):
@@ -66,6 +67,12 @@ def grow(
             seed=number,
             **values,
         )
+
+
+grow_ebnf = partial(grow, "ebnf")
+grow_regex = partial(grow, "regex")
+grow_schema = partial(grow, "json_schema")
+grow_tag = partial(grow, "structural_tag")
 
 
 def chain(count: int, line: str, last: str, root: str = "root ::= r0") -> str:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .request import Request, grow
+from .request import Request, grow, grow_schema
 
 STRING: dict[str, Any] = {"type": "string"}
 
@@ -20,19 +20,17 @@ def patterns() -> Iterator[Request]:
             word: [{"pattern": form.format(i=i, c=chr(97 + i % 26))} for i in range(n)],
         }
 
-    yield from grow("allof-patterns", "json_schema", (10, 30, 200), several("allOf", "{c}.{{{i}}}"))
-    yield from grow("allof-lookaheads", "json_schema", (15, 100), several("allOf", "^(?=.*{c}{{{i},}})"))
-    yield from grow("oneof-patterns", "json_schema", (10, 40, 300), several("oneOf", "^.{{0,{i}}}x"))
-    yield from grow("anyof-patterns", "json_schema", (10, 40, 500), several("anyOf", "{c}.{{{i}}}x"))
-    yield from grow(
+    yield from grow_schema("allof-patterns", (10, 30, 200), several("allOf", "{c}.{{{i}}}"))
+    yield from grow_schema("allof-lookaheads", (15, 100), several("allOf", "^(?=.*{c}{{{i},}})"))
+    yield from grow_schema("oneof-patterns", (10, 40, 300), several("oneOf", "^.{{0,{i}}}x"))
+    yield from grow_schema("anyof-patterns", (10, 40, 500), several("anyOf", "{c}.{{{i}}}x"))
+    yield from grow_schema(
         "not-patterns",
-        "json_schema",
         (10, 200),
         lambda n: {"type": "string", "allOf": [{"not": {"pattern": f"a.{{{i}}}b"}} for i in range(n)]},
     )
-    yield from grow(
+    yield from grow_schema(
         "pattern-length",
-        "json_schema",
         (30, 3000),
         lambda n: {"type": "string", "pattern": f"(a|b)*a.{{{n}}}", "maxLength": 10 * n, "minLength": n},
     )
@@ -101,15 +99,13 @@ def unique_items() -> Iterator[Request]:
                 text=text,
                 steps=20000,
             )
-    yield from grow(
+    yield from grow_schema(
         "unique-enum",
-        "json_schema",
         (200, 4000),
         lambda n: {"type": "array", "items": {"enum": list(range(n))}, "uniqueItems": True},
     )
-    yield from grow(
+    yield from grow_schema(
         "unique-contains",
-        "json_schema",
         (5, 40),
         lambda n: {
             "type": "array",
@@ -142,9 +138,8 @@ def keys() -> Iterator[Request]:
             yield Request(
                 f"keys-{name}-{n}", f"keys-{name}", "json_schema", source, options, "text", text(n), 20000
             )
-    yield from grow(
+    yield from grow_schema(
         "keys-any-order",
-        "json_schema",
         (30, 1200),
         lambda n: {
             "type": "object",
@@ -153,30 +148,24 @@ def keys() -> Iterator[Request]:
         },
         options={"property_order": "any"},
     )
-    yield from grow(
-        "keys-required",
-        "json_schema",
-        (30, 3000),
-        lambda n: {"type": "object", "required": [f"key{i}" for i in range(n)]},
+    yield from grow_schema(
+        "keys-required", (30, 3000), lambda n: {"type": "object", "required": [f"key{i}" for i in range(n)]}
     )
-    yield from grow(
+    yield from grow_schema(
         "key-name-long",
-        "json_schema",
         (1000, 30000),
         lambda n: {"type": "object", "properties": {"n" * n: {}}, "required": ["n" * n]},
     )
-    yield from grow(
+    yield from grow_schema(
         "pattern-properties",
-        "json_schema",
         (4, 8, 60, 1000),
         lambda n: {
             "type": "object",
             "patternProperties": {f"{chr(97 + i % 26)}.{{{i % 50}}}": {"minimum": i} for i in range(n)},
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "property-names",
-        "json_schema",
         (8, 60),
         lambda n: {
             "type": "object",
@@ -194,40 +183,32 @@ def references() -> Iterator[Request]:
     def ref(i: int) -> Any:
         return {"$ref": f"#/$defs/d{i}"}
 
-    yield from grow("ref-chain", "json_schema", (300, 1500), lambda n: defs(n, lambda i: ref(i + 1), STRING))
-    yield from grow(
+    yield from grow_schema("ref-chain", (300, 1500), lambda n: defs(n, lambda i: ref(i + 1), STRING))
+    yield from grow_schema(
         "ref-graph",
-        "json_schema",
         (20, 40, 95, 600),
         lambda n: defs(n, lambda i: {"allOf": [ref(i + 1), ref(i + 1)]}, STRING),
     )
-    yield from grow(
+    yield from grow_schema(
         "ref-any-graph",
-        "json_schema",
         (20, 95, 600),
         lambda n: defs(n, lambda i: {"anyOf": [ref(i + 1), {"items": ref(i + 1)}]}, STRING),
     )
-    yield from grow(
+    yield from grow_schema(
         "ref-one-graph",
-        "json_schema",
         (12, 40),
         lambda n: defs(n, lambda i: {"oneOf": [ref(i + 1), {"type": "array", "items": ref(i + 1)}]}, STRING),
     )
-    yield from grow(
-        "ref-not-graph",
-        "json_schema",
-        (12, 45, 200),
-        lambda n: defs(n, lambda i: {"not": {"not": ref(i + 1)}}, STRING),
+    yield from grow_schema(
+        "ref-not-graph", (12, 45, 200), lambda n: defs(n, lambda i: {"not": {"not": ref(i + 1)}}, STRING)
     )
-    yield from grow(
+    yield from grow_schema(
         "ref-circle",
-        "json_schema",
         (3, 800),
         lambda n: defs(n, lambda i: {"properties": {"a": ref((i + 1) % n), "b": ref((i * 3) % n)}}),
     )
-    yield from grow(
+    yield from grow_schema(
         "ref-circle-all",
-        "json_schema",
         (5, 60),
         lambda n: defs(
             n,
@@ -236,12 +217,9 @@ def references() -> Iterator[Request]:
             },
         ),
     )
-    yield from grow(
-        "ref-self", "json_schema", (1, 50), lambda n: defs(n, lambda i: {"allOf": [ref((i + 1) % n)]})
-    )
-    yield from grow(
+    yield from grow_schema("ref-self", (1, 50), lambda n: defs(n, lambda i: {"allOf": [ref((i + 1) % n)]}))
+    yield from grow_schema(
         "ref-pairs",
-        "json_schema",
         (8, 30),
         lambda n: defs(
             n,
@@ -284,24 +262,21 @@ def products() -> Iterator[Request]:
         return lambda n: {"type": "object", "allOf": [choice(word, i, 3) for i in range(n)]}
 
     for word in ("anyOf", "oneOf"):
-        yield from grow(f"product-{word.lower()}", "json_schema", (5, 12, 200), product(word))
-    yield from grow(
+        yield from grow_schema(f"product-{word.lower()}", (5, 12, 200), product(word))
+    yield from grow_schema(
         "one-of-wide",
-        "json_schema",
         (40, 700),
         lambda n: {
             "oneOf": [{"type": "object", "properties": {"a": {"minimum": i}, f"b{i}": {}}} for i in range(n)]
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "one-of-types",
-        "json_schema",
         (20, 30, 1000),
         lambda n: {"oneOf": [{"minimum": i, "maxLength": i} for i in range(n)]},
     )
-    yield from grow(
+    yield from grow_schema(
         "if-then-else",
-        "json_schema",
         (7, 8, 9, 300),
         lambda n: {
             "type": "object",
@@ -322,36 +297,29 @@ def products() -> Iterator[Request]:
             schema = one(schema, i)
         return schema
 
-    yield from grow(
+    yield from grow_schema(
         "if-nested",
-        "json_schema",
         (8, 150),
         lambda n: nest(n, lambda s, i: {"if": {"maxLength": i}, "then": s, "else": {"minimum": i}}),
     )
-    yield from grow(
-        "not-nested",
-        "json_schema",
-        (20, 45, 150),
-        lambda n: nest(n, lambda s, i: {"not": {"anyOf": [s, {"minimum": i}]}}),
+    yield from grow_schema(
+        "not-nested", (20, 45, 150), lambda n: nest(n, lambda s, i: {"not": {"anyOf": [s, {"minimum": i}]}})
     )
-    yield from grow(
+    yield from grow_schema(
         "all-nested",
-        "json_schema",
         (12, 45, 150),
         lambda n: nest(
             n,
             lambda s, i: {"anyOf": [{"allOf": [s, {"maxLength": i}]}, {"properties": {"a": {"minimum": i}}}]},
         ),
     )
-    yield from grow(
+    yield from grow_schema(
         "items-nested",
-        "json_schema",
         (100, 300),
         lambda n: nest(n, lambda s, i: {"type": "array", "items": s, "minItems": i % 3}),
     )
-    yield from grow(
+    yield from grow_schema(
         "properties-nested",
-        "json_schema",
         (50, 200),
         lambda n: nest(
             n,
@@ -362,25 +330,21 @@ def products() -> Iterator[Request]:
             },
         ),
     )
-    yield from grow(
-        "deeper-than-the-stack", "json_schema", (5000,), lambda n: '{"items":' * n + "true" + "}" * n
-    )
+    yield from grow_schema("deeper-than-the-stack", (5000,), lambda n: '{"items":' * n + "true" + "}" * n)
 
 
 def evaluation() -> Iterator[Request]:
     """Keywords that look at one another."""
-    yield from grow(
+    yield from grow_schema(
         "unevaluated",
-        "json_schema",
         (8, 40, 400),
         lambda n: {
             "anyOf": [{"properties": {f"k{i}": {"type": "integer"}}} for i in range(n)],
             "unevaluatedProperties": False,
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "unevaluated-items",
-        "json_schema",
         (8, 10, 200),
         lambda n: {
             "type": "array",
@@ -389,18 +353,16 @@ def evaluation() -> Iterator[Request]:
             "unevaluatedItems": {"type": "null"},
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "dependent-required",
-        "json_schema",
         (12, 400),
         lambda n: {
             "type": "object",
             "dependentRequired": {f"k{i}": [f"k{i * 7 % n}", f"k{i * 3 % n}"] for i in range(n)},
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "dependent-schemas",
-        "json_schema",
         (8, 200),
         lambda n: {
             "type": "object",
@@ -410,9 +372,8 @@ def evaluation() -> Iterator[Request]:
             },
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "contains",
-        "json_schema",
         (3, 4, 6, 16),
         lambda n: {
             "type": "array",
@@ -421,9 +382,8 @@ def evaluation() -> Iterator[Request]:
             ],
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "contains-strings",
-        "json_schema",
         (2, 3, 4, 12),
         lambda n: {"type": "array", "allOf": [{"contains": {"pattern": f"a.{{{i}}}"}} for i in range(n)]},
     )
@@ -431,24 +391,21 @@ def evaluation() -> Iterator[Request]:
 
 def values() -> Iterator[Request]:
     """Numbers, enumerations and counts."""
-    yield from grow(
+    yield from grow_schema(
         "multiple-of",
-        "json_schema",
         (7, 999983, 10**17 + 3),
         lambda n: {"type": "integer", "multipleOf": n, "minimum": -(10**40)},
     )
-    yield from grow(
+    yield from grow_schema(
         "multiples",
-        "json_schema",
         (3, 4, 5, 14),
         lambda n: {
             "type": "integer",
             "allOf": [{"multipleOf": p} for p in (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)[:n]],
         },
     )
-    yield from grow(
+    yield from grow_schema(
         "decimals",
-        "json_schema",
         (2, 6),
         lambda n: {
             "type": "number",
@@ -457,36 +414,27 @@ def values() -> Iterator[Request]:
             "exclusiveMaximum": 1e15,
         },
     )
-    yield from grow(
-        "bounds",
-        "json_schema",
-        (50, 4000),
-        lambda n: {"type": "integer", "minimum": -(10**n), "maximum": 10**n + 7},
+    yield from grow_schema(
+        "bounds", (50, 4000), lambda n: {"type": "integer", "minimum": -(10**n), "maximum": 10**n + 7}
     )
-    yield from grow(
+    yield from grow_schema(
         "bounds-many",
-        "json_schema",
         (30, 1000),
         lambda n: {
             "anyOf": [{"type": "number", "minimum": i * 1.37, "maximum": i * 1.37 + 0.61} for i in range(n)]
         },
     )
-    yield from grow("enum", "json_schema", (5000,), lambda n: {"enum": [f"v{i}" for i in range(n)]})
-    yield from grow(
-        "enum-objects",
-        "json_schema",
-        (1500,),
-        lambda n: {"enum": [{"a": i, "b": [i, str(i)]} for i in range(n)]},
+    yield from grow_schema("enum", (5000,), lambda n: {"enum": [f"v{i}" for i in range(n)]})
+    yield from grow_schema(
+        "enum-objects", (1500,), lambda n: {"enum": [{"a": i, "b": [i, str(i)]} for i in range(n)]}
     )
-    yield from grow(
+    yield from grow_schema(
         "enum-products",
-        "json_schema",
         (40, 600),
         lambda n: {"allOf": [{"enum": list(range(i, n + 40))} for i in range(0, n, max(1, n // 20))]},
     )
-    yield from grow(
+    yield from grow_schema(
         "items-counted",
-        "json_schema",
         (1000, 1000000),
         lambda n: {
             "type": "array",
@@ -495,21 +443,16 @@ def values() -> Iterator[Request]:
             "maxItems": n,
         },
     )
-    yield from grow(
-        "lengths",
-        "json_schema",
-        (10**4, 10**9),
-        lambda n: {"type": "string", "minLength": n // 2, "maxLength": n},
+    yield from grow_schema(
+        "lengths", (10**4, 10**9), lambda n: {"type": "string", "minLength": n // 2, "maxLength": n}
     )
-    yield from grow(
+    yield from grow_schema(
         "prefix-items",
-        "json_schema",
         (100, 3000),
         lambda n: {"type": "array", "prefixItems": [{"maximum": i} for i in range(n)], "minItems": n},
     )
-    yield from grow(
+    yield from grow_schema(
         "property-counts",
-        "json_schema",
         (8, 200),
         lambda n: {
             "type": "object",
@@ -530,11 +473,11 @@ def tables(n: int, columns: int) -> dict[str, list[str]]:
 
 def databases() -> Iterator[Request]:
     """Queries over databases of very many tables and columns, and the dialects alone."""
-    yield from grow("sql-tables", "sql_schema", (300, 2000, 3500), lambda n: tables(n, 1), steps=60)
-    yield from grow("sql-columns", "sql_schema", (300, 7000), lambda n: tables(1, n), steps=60)
-    yield from grow("sql-tables-columns", "sql_schema", (20, 80), lambda n: tables(n, n), steps=60)
+    yield from grow("sql_schema", "sql-tables", (300, 2000, 3500), lambda n: tables(n, 1), steps=60)
+    yield from grow("sql_schema", "sql-columns", (300, 7000), lambda n: tables(1, n), steps=60)
+    yield from grow("sql_schema", "sql-tables-columns", (20, 80), lambda n: tables(n, n), steps=60)
     yield from grow(
-        "sql-names-long", "sql_schema", (100, 5000), lambda n: {"t" * n: ["c" * n, "d" * n]}, steps=60
+        "sql_schema", "sql-names-long", (100, 5000), lambda n: {"t" * n: ["c" * n, "d" * n]}, steps=60
     )
     query = (
         "SELECT "

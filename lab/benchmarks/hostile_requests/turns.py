@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .request import Request, grow
+from .request import Request, grow, grow_schema, grow_tag
 
 FREE: dict[str, Any] = {"type": "any_text"}
 
@@ -31,31 +31,21 @@ def triggered(names: list[str], **options: Any) -> dict[str, Any]:
 
 def markers() -> Iterator[Request]:
     """Markers that are long, many, or reach into each other."""
-    yield from grow("tag-long-end", "structural_tag", (1000, 60_000), lambda n: tag("<", "a" * n, FREE))
-    yield from grow(
-        "tag-long-excludes",
-        "structural_tag",
-        (1000, 30_000),
-        lambda n: {**FREE, "excludes": ["a" * n, "a" * (n - 1) + "b"]},
+    yield from grow_tag("tag-long-end", (1000, 60_000), lambda n: tag("<", "a" * n, FREE))
+    yield from grow_tag(
+        "tag-long-excludes", (1000, 30_000), lambda n: {**FREE, "excludes": ["a" * n, "a" * (n - 1) + "b"]}
     )
-    yield from grow(
-        "tag-many-excludes",
-        "structural_tag",
-        (300, 6000),
-        lambda n: {**FREE, "excludes": [f"x{i}y" for i in range(n)]},
+    yield from grow_tag(
+        "tag-many-excludes", (300, 6000), lambda n: {**FREE, "excludes": [f"x{i}y" for i in range(n)]}
     )
-    yield from grow(
-        "tag-many-triggers", "structural_tag", (50, 800), lambda n: triggered([f"<{i}>" for i in range(n)])
-    )
-    yield from grow(
+    yield from grow_tag("tag-many-triggers", (50, 800), lambda n: triggered([f"<{i}>" for i in range(n)]))
+    yield from grow_tag(
         "tag-overlapping-triggers",
-        "structural_tag",
         (10, 40),
         lambda n: triggered(["a" * (i % 5 + 1) + "b" * (n + i) + "a" for i in range(n)]),
     )
-    yield from grow(
+    yield from grow_tag(
         "tag-counted-text",
-        "structural_tag",
         (1000, 1_000_000),
         lambda n: tag("<", "aba", {**FREE, "max_chars": n, "excludes": ["bab"]}),
     )
@@ -64,34 +54,23 @@ def markers() -> Iterator[Request]:
 def formats() -> Iterator[Request]:
     """Formats that nest, or repeat."""
     for kind in ("star", "plus", "optional"):
-        yield from grow(f"tag-nested-{kind}", "structural_tag", (20, 95), lambda n, k=kind: nested(k, n))
-    yield from grow(
-        "tag-texts-in-line",
-        "structural_tag",
-        (20, 1500),
-        lambda n: {"type": "sequence", "elements": [FREE] * n},
+        yield from grow_tag(f"tag-nested-{kind}", (20, 95), lambda n, k=kind: nested(k, n))
+    yield from grow_tag(
+        "tag-texts-in-line", (20, 1500), lambda n: {"type": "sequence", "elements": [FREE] * n}
     )
-    yield from grow(
+    yield from grow_tag(
         "tag-texts-or",
-        "structural_tag",
         (20, 500),
         lambda n: {"type": "or", "elements": [{**FREE, "excludes": [f"{i}", "z"]} for i in range(n)]},
     )
-    yield from grow(
+    yield from grow_tag(
         "tag-repeat",
-        "structural_tag",
         (1000, 2_147_483_647),
         lambda n: {"type": "repeat", "min": n // 2, "max": n, "content": triggered(["a", "b"])},
     )
-    yield from grow(
-        "tag-in-tag",
-        "structural_tag",
-        (10, 30),
-        lambda n: _tags_in_tags(n),
-    )
-    yield from grow(
+    yield from grow_tag("tag-in-tag", (10, 30), lambda n: _tags_in_tags(n))
+    yield from grow_tag(
         "tag-regexes",
-        "structural_tag",
         (20, 600),
         lambda n: {
             "type": "or",
@@ -120,8 +99,8 @@ def tools() -> Iterator[Request]:
     }
     for style in ("qwen_3", "qwen_3_coder", "kimi", "harmony", "cohere"):
         yield from grow(
-            f"tools-many-{style}",
             "tools",
+            f"tools-many-{style}",
             (10, 300),
             lambda n, s=style: {
                 "style": s,
@@ -132,8 +111,8 @@ def tools() -> Iterator[Request]:
             },
         )
         yield from grow(
-            f"tools-hard-{style}",
             "tools",
+            f"tools-hard-{style}",
             (1, 60),
             lambda n, s=style: {
                 "style": s,
@@ -146,9 +125,8 @@ def tools() -> Iterator[Request]:
 def layouts() -> Iterator[Request]:
     """The model profile: texts that nest and line up, numbers and strings that are narrowed."""
     profile = {"profile": "model"}
-    yield from grow(
+    yield from grow_schema(
         "model-indented",
-        "json_schema",
         (20, 120),
         lambda n: True,
         options=profile,
@@ -156,23 +134,17 @@ def layouts() -> Iterator[Request]:
         text=lambda n: "".join("[\n" + "    " * (i + 1) for i in range(n)) + "1",
         steps=4000,
     )
-    yield from grow(
+    yield from grow_schema(
         "model-multiples",
-        "json_schema",
         (10, 600),
         lambda n: {"type": "object", "properties": {f"k{i}": {"multipleOf": i * 0.07 + 1} for i in range(n)}},
         options=profile,
     )
-    yield from grow(
-        "model-enums",
-        "json_schema",
-        (100, 4000),
-        lambda n: {"enum": [f'"\\\n{i}' for i in range(n)]},
-        options=profile,
+    yield from grow_schema(
+        "model-enums", (100, 4000), lambda n: {"enum": [f'"\\\n{i}' for i in range(n)]}, options=profile
     )
-    yield from grow(
+    yield from grow_schema(
         "model-unique",
-        "json_schema",
         (10, 1000),
         lambda n: {
             "type": "array",

@@ -14,6 +14,7 @@ import stackmask as sm
 from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
 from fuzz.mutators import TextMutator
 from fuzz.trees import TreeMutator
+from stackmask.grammar.json_schema.document import drafts
 
 MAX_LENGTH = 1600
 DRAFTS = (None, None, None, "2020-12", "2019-09", "7", "6", "4")
@@ -25,71 +26,7 @@ WHITESPACE: tuple[Any, ...] = (
     {"separators": (", ", ": ")},
     {"indent": 2},
 )
-KEYWORDS = (
-    *(
-        "$ref",
-        "$defs",
-        "$id",
-        "$anchor",
-        "$dynamicRef",
-        "$dynamicAnchor",
-        "$recursiveRef",
-        "definitions",
-        "type",
-        "enum",
-    ),
-    *(
-        "const",
-        "multipleOf",
-        "maximum",
-        "minimum",
-        "exclusiveMaximum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "items",
-    ),
-    *(
-        "prefixItems",
-        "additionalItems",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "contains",
-        "minContains",
-        "maxContains",
-    ),
-    *(
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "propertyNames",
-        "required",
-        "minProperties",
-        "not",
-    ),
-    *(
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "unevaluatedItems",
-        "if",
-        "then",
-        "else",
-    ),
-    *(
-        "unevaluatedProperties",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "format",
-        "contentEncoding",
-        "$schema",
-        "$comment",
-        "default",
-    ),
-)
+KEYWORDS = (*drafts.KEYWORDS, "$id", "$schema", "$comment", "contentEncoding", "default")
 VALUES: tuple[Any, ...] = (
     *(
         True,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from oracle.random_lark import LarkJudge, RandomLark, all_texts
+from support.campaign import SCALE
 from support.lark_checks import compare
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.cli.command_convert import lark_as_ebnf
 
-SEEDS = range(1_000, 1_060)
+SEEDS = range(1_000, 1_000 + 60 * SCALE)
 
 
 def test_random_grammars() -> None:
@@ -24,7 +25,7 @@ def test_random_grammars() -> None:
 
 @pytest.mark.campaign
 def test_random_changes() -> None:
-    outcomes = [compare(seed, 3, True) for seed in range(2_000, 2_040)]
+    outcomes = [compare(seed, 3, True) for seed in range(2_000, 2_000 + 40 * SCALE)]
     for outcome in outcomes:
         assert not outcome.wrong, f"{outcome.text}\n{outcome.wrong}"
     assert sum(outcome.verdicts for outcome in outcomes) >= 300

@@ -12,6 +12,7 @@ import warnings
 import pytest
 from oracle import random_regexes as randoms
 from support.byte_matcher import ByteMatcher
+from support.campaign import SCALE
 
 from stackmask import Grammar, GrammarError
 
@@ -46,7 +47,7 @@ def test_python_on_every_short_text() -> None:
     rng = random.Random(11)
     texts = list(randoms.SMALL_TEXTS)
     matches = refused = 0
-    for _ in range(250):
+    for _ in range(250 * SCALE):
         pattern, search = randoms.small_pattern(rng), rng.random() < 0.5
         try:
             with warnings.catch_warnings():
@@ -61,13 +62,13 @@ def test_python_on_every_short_text() -> None:
         find = regex.search if search else regex.fullmatch
         matches += check(grammar, texts, [find(text) is not None for text in texts], (pattern, search))
     assert matches > 5_000
-    assert refused < 10
+    assert refused < 10 * SCALE
 
 
 def test_python_with_flags_and_unicode() -> None:
     rng = random.Random(12)
     matches = refused = 0
-    for _ in range(400):
+    for _ in range(400 * SCALE):
         pattern, search = randoms.python_pattern(rng), rng.random() < 0.5
         flags = rng.choice(("", "", "i", "m", "s", "a", "im"))
         try:
@@ -84,12 +85,12 @@ def test_python_with_flags_and_unicode() -> None:
         find = regex.search if search else regex.fullmatch
         matches += check(grammar, texts, [find(text) is not None for text in texts], (pattern, flags, search))
     assert matches > 1_000
-    assert refused < 20
+    assert refused < 20 * SCALE
 
 
 def test_python_patterns_of_bytes() -> None:
     rng = random.Random(13)
-    for _ in range(150):
+    for _ in range(150 * SCALE):
         pattern, search = randoms.small_pattern(rng).replace("b", r"\xe9"), rng.random() < 0.5
         try:
             regex = re.compile(pattern.encode())
@@ -110,7 +111,7 @@ def test_python_patterns_of_bytes() -> None:
 def test_ecma() -> None:
     rng = random.Random(14)
     cases: list[tuple[str, str, bool, list[str]]] = []
-    for _ in range(400):
+    for _ in range(400 * SCALE):
         mode = rng.choice(("u", "u", "v", ""))
         # V8 contradicts itself where v and i meet: it finds "}" for [^\W_] in some alternations
         flags = mode + rng.choice(

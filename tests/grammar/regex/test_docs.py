@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import Any
-
 import pytest
 from support.byte_matcher import ByteMatcher
+from support.pages import blocks, run_page
 
 from stackmask import Grammar, GrammarError
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "regex.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-
 
 def test_examples() -> None:
-    names: dict[str, Any] = {}
-    for block in blocks("python"):
-        exec(compile(block, "docs/regex.md", "exec"), names)  # noqa: S102
+    names = run_page("docs/regex.md")
     for name, text, other in (
         ("phone", "(555) 123-4567", "555 123-4567"),
         ("date", "2024-02-30", "2024-2-3"),
@@ -38,7 +27,7 @@ def test_examples() -> None:
 
 
 def test_the_error() -> None:
-    (shown,) = blocks("text")
+    (shown,) = blocks("docs/regex.md", "text")
     with pytest.raises(GrammarError) as refused:
         Grammar.from_regex(r"a(\d{2,1}")
     assert shown.rstrip("\n") in str(refused.value)

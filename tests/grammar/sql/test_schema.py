@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from repository.tree import REPO
+from support.pages import run_page
 
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
@@ -341,11 +342,8 @@ def test_the_inspector_reads_what_has_no_reader_of_its_own() -> None:
 
 
 def test_examples_of_the_page() -> None:
-    page = Path(__file__).resolve().parents[3] / "docs" / "sql-database.md"
-    text = page.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), {})  # noqa: S102
+    page = "docs/sql-database.md"
+    run_page(page)
+    text = (REPO / page).read_text(encoding="utf-8")
     shown = refused("CREATE TABLE a (x,\n y FOO (3) NOT NUL);", "near")
     assert "\n".join("    " + line for line in shown.splitlines()) in text

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import re
 import sqlite3
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
+from support.random_queries import check_masks_along, random_queries
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.schema.errors import SQLError
-from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -213,55 +211,13 @@ def test_what_the_page_leaves_out_is_refused(query: str) -> None:
 def test_random_queries_are_prepared_and_never_stuck() -> None:
     words = " SELECT | FROM | JOIN | ON | USING (|, | AS T1| AS T2|T1.|T2.|(SELECT |) |)|count(|*| WHERE | = |1| GROUP BY "
     words += "| ORDER BY | UNION |sum(| IN (|WITH q AS (|q|singer.|concert.|'x'| NATURAL JOIN | OVER (|rank(| LIMIT 1"
-    names = [name for table, columns in TABLES.items() for name in (table, *columns) if name.isidentifier()]
-    texts = [word.encode() for word in dict.fromkeys([*words.split("|"), *names]) if len(word) > 1]
-    tokens: list[bytes | None] = [*(bytes([b]) for b in range(256)), *texts, None]
-    automaton = Compiler(Vocabulary(tokens, stop_ids=[len(tokens) - 1])).compile(
-        Grammar.from_sql("sqlite", schema=database())
-    )
-    mask = allocate_token_bitmask(1, len(tokens))
-    choice = random.Random(5)
-    ended = 0
-    for _ in range(60):
-        matcher, text = automaton.matcher(), b""
-        for n in range(60):
-            order = choice.sample(range(256, len(tokens)), len(tokens) - 256)
-            order = (
-                order
-                if n < 12
-                else [len(tokens) - 1, 256 + texts.index(b") ") if b") " in texts else 41, *order]
-            )
-            order += choice.sample(range(256), 256)
-            token = next((t for t in order if matcher.fork().accept_token(t)), None)
-            assert token is not None, text
-            if n % 10 == 0:
-                matcher.fill_next_token_bitmask(mask)
-                bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: len(tokens)]
-                assert bits[token], text
-                for other in choice.sample(range(len(tokens)), 10):
-                    assert bool(bits[other]) == bool(matcher.fork().accept_token(other)), (
-                        text,
-                        tokens[other],
-                    )
-            if token == len(tokens) - 1:
-                ended += 1
-                assert error_of(text.decode()) is None, text
-                break
-            matcher.accept_token(token)
-            text += tokens[token] or b""
-    assert ended >= 10
+    queries = list(random_queries(Grammar.from_sql("sqlite", schema=database()), words, TABLES))
+    assert [query for query in queries if error_of(query) is not None] == []
+    assert len(queries) >= 10
 
 
 def test_masks_are_the_texts_that_go_on() -> None:
-    matcher = compiled().matcher()
-    mask = allocate_token_bitmask(1, BYTES.size)
-    for byte in b"SELECT T1.name, count(*) FROM singer AS T1 WHERE T1.age > 3 ":
-        matcher.fill_next_token_bitmask(mask)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: BYTES.size]
-        assert [bool(bit) for bit in bits] == [
-            bool(matcher.fork().accept_token(t)) for t in range(BYTES.size)
-        ]
-        assert matcher.accept_token(byte)
+    check_masks_along(compiled(), b"SELECT T1.name, count(*) FROM singer AS T1 WHERE T1.age > 3 ")
 
 
 def test_names_of_the_select_list_decide_what_from_may_read() -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 from support.postgres_server import NoServer, postgres_server
+from support.random_queries import check_masks_along, random_queries
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
-from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -292,54 +290,18 @@ WORDS = (
 
 @pytest.mark.campaign
 def test_random_queries_fail_for_types_alone_and_are_never_stuck(connection: Any) -> None:
-    names = [name for table, columns in PUBLIC.items() for name in (table, *columns) if name.isidentifier()]
-    texts = [word.encode() for word in dict.fromkeys([*WORDS.split("|"), *names]) if len(word) > 1]
-    tokens: list[bytes | None] = [*(bytes([b]) for b in range(256)), *texts, None]
-    stop = len(tokens) - 1
-    automaton = Compiler(Vocabulary(tokens, stop_ids=[stop])).compile(
-        Grammar.from_sql("postgres", schema=SCHEMA)
-    )
-    mask = allocate_token_bitmask(1, len(tokens))
-    choice = random.Random(5)
     ended = prepared = 0
-    for _ in range(60):
-        matcher, text = automaton.matcher(), b""
-        for n in range(60):
-            order = choice.sample(range(256, stop + 1), stop - 255)
-            if n >= 12:
-                order = [stop, 256 + texts.index(b") "), *order]
-            order += choice.sample(range(256), 256)
-            token = next((t for t in order if matcher.fork().accept_token(t)), None)
-            assert token is not None, text
-            if n % 10 == 0:
-                matcher.fill_next_token_bitmask(mask)
-                bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: len(tokens)]
-                for other in [token, *choice.sample(range(len(tokens)), 10)]:
-                    assert bool(bits[other]) == bool(matcher.fork().accept_token(other)), (
-                        text,
-                        tokens[other],
-                    )
-            if token == stop:
-                ended += 1
-                error = error_of(connection, text.decode())
-                assert error is None or error.sqlstate in TYPES, (text, error)
-                prepared += error is None
-                break
-            matcher.accept_token(token)
-            text += tokens[token] or b""
+    for query in random_queries(Grammar.from_sql("postgres", schema=SCHEMA), WORDS, PUBLIC):
+        ended += 1
+        error = error_of(connection, query)
+        assert error is None or error.sqlstate in TYPES, (query, error)
+        prepared += error is None
     assert ended >= 10 and prepared >= 5
 
 
 def test_masks_are_the_texts_that_go_on() -> None:
-    matcher = compiled().matcher()
-    mask = allocate_token_bitmask(1, BYTES.size)
-    for byte in b"SELECT T1.age, count(*) FROM singer AS T1 WHERE T1.name > 'x' GROUP BY age ORDER BY ":
-        matcher.fill_next_token_bitmask(mask)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: BYTES.size]
-        assert [bool(bit) for bit in bits] == [
-            bool(matcher.fork().accept_token(t)) for t in range(BYTES.size)
-        ]
-        assert matcher.accept_token(byte)
+    query = b"SELECT T1.age, count(*) FROM singer AS T1 WHERE T1.name > 'x' GROUP BY age ORDER BY "
+    check_masks_along(compiled(), query)
 
 
 def test_tables_and_columns_can_be_narrowed() -> None:

@@ -1,4 +1,4 @@
-"""``stackmask play``: what it says of grammars and texts, whom it answers, and the page in a browser."""
+"""``stackmask play``: what it says of grammars and texts, and whom it answers."""
 
 from __future__ import annotations
 
@@ -244,14 +244,6 @@ def test_the_page_begins_with_a_text_that_is_accepted(playground: Playground, tm
         answer = playground.judge({"page": "p", **first_state(name, None)})
         assert answer["accepted"], (name, answer)
     assert first_state(str(broken), None)["text"] == ""
-
-
-@pytest.mark.campaign
-def test_the_page_in_a_browser(server: PlayServer, tmp_path: Path) -> None:
-    dom = page_after_scripts(server.url, tmp_path)
-    assert ">accepted</p>" in dom
-    assert '<span class="c2" data-i="1">b</span>' in dom
-    assert "railroad-diagram" in dom.partition('id="diagram"')[2]
 
 
 def test_a_link_holds_the_state(server: PlayServer, tmp_path: Path) -> None:

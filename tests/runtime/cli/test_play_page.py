@@ -71,6 +71,7 @@ def test_it_loads(page: Browser) -> None:
     assert page.run("return document.querySelectorAll('.cm-editor').length") == 2
     assert page.wait("document.querySelectorAll('#diagram svg').length") == 2
     assert page.run("return document.querySelectorAll('#grammar .t-name').length") == 2
+    assert page.run("return document.querySelector('#text .c2[data-i=\"1\"]').textContent") == "b"
 
 
 def test_text_is_judged_while_it_is_typed(page: Browser) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pages import run_page
 
 from stackmask.runtime.comparison.auditor import declared_order, mutants, same_value, target, ways_to_write
 from stackmask.runtime.comparison.cases import AuditError, read_cases, sample
@@ -119,7 +119,5 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "audit.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
-    exec(compile(block, "docs/audit.md", "exec", dont_inherit=True), {})  # noqa: S102
+    run_page("docs/audit.md")
     assert capsys.readouterr().out == "[True, False, True]\n"

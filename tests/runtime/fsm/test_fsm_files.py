@@ -60,13 +60,9 @@ def test_damaged_files_are_refused(path: Path) -> None:
     good = path.read_bytes()
     for data, why in [
         (b"", "does not begin"),
-        (b"x" * 200, "does not begin"),
-        (good[:40], "does not begin"),
-        (good[:-1], "damaged"),
         (good[:300] + bytes([good[300] ^ 1]) + good[301:], "damaged"),
         (good[:16] + b"\x09" + good[17:], "version 9, not 2$"),
         (good[:16] + b"\x01" + good[17:], "version 1, not 2, an older one"),
-        (good[:20] + good[20:24][::-1] + good[24:], "byte order"),
     ]:
         path.write_bytes(data)
         with pytest.raises(sm.fsm.FsmFileError, match=why):

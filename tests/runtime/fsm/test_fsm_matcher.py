@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
+from support.threads import in_threads
 
 import stackmask as sm
 
@@ -164,22 +164,15 @@ def test_matchers_of_one_automaton_in_several_threads() -> None:
     for i in range(len(text)):
         expected[i] = mask_of(matcher)
         assert matcher.accept_token(text[i])
-    wrong: list[int] = []
 
-    def follow() -> None:
+    def follow(_: int) -> None:
         for _ in range(20):
             matcher = FINITE.matcher()
             for i in range(len(text)):
-                if mask_of(matcher) != expected[i]:
-                    wrong.append(i)
+                assert mask_of(matcher) == expected[i]
                 matcher.accept_token(text[i])
 
-    threads = [threading.Thread(target=follow) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    in_threads(follow)
 
 
 def test_torch_tensors_are_filled() -> None:

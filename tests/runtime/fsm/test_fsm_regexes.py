@@ -9,7 +9,7 @@ import warnings
 import pytest
 from oracle import random_regexes as randoms
 from support.both_engines import compile_both, walk_all
-from support.campaign import mostly_campaign
+from support.campaign import SCALE, mostly_campaign
 
 import stackmask as sm
 
@@ -22,7 +22,7 @@ TOKENS += ["é".encode()[:1] + b"x", "é".encode()[1:] + b"a", b"", None, None, 
 COMPILER = sm.Compiler(sm.Vocabulary(TOKENS, stop_ids=[len(TOKENS) - 3, len(TOKENS) - 1]))
 
 
-@pytest.mark.parametrize("seed", mostly_campaign(range(8), 3))
+@pytest.mark.parametrize("seed", mostly_campaign(range(8 * SCALE), 3))
 def test_random_patterns(seed: int) -> None:
     rng = random.Random(f"fsm {seed}")
     judged = places = 0
@@ -41,7 +41,10 @@ def test_random_patterns(seed: int) -> None:
             grammar = sm.Grammar.from_regex(pattern, flavor="python", flags=flags, search=search)
         except sm.GrammarError:
             continue
-        both = compile_both(grammar, COMPILER)
+        try:
+            both = compile_both(grammar, COMPILER)
+        except sm.fsm.FsmBudgetError:  # one in hundreds has too many states
+            continue
         judged += 1
         texts = [
             "".join(rng.choices("ab \n" if small else randoms.PYTHON_CHARACTERS, k=rng.randrange(7)))

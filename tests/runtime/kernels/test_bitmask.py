@@ -1,4 +1,4 @@
-"""Bitmasks: allocation and application, NumPy and torch alike."""
+"""Bitmasks: allocation and application, NumPy and torch alike; test_apply has more of the latter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from stackmask.runtime.kernels.bitmask import (
 from stackmask.runtime.kernels.reference import apply_reference
 
 NUMPY_FLOATS = (np.float16, np.float32, np.float64)
-TORCH_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def random_mask(rng: np.random.Generator, rows: int, vocab: int, extra_words: int = 0) -> tuple[Any, Any]:
@@ -74,17 +73,6 @@ def test_numpy_forbids_exactly_the_clear_bits(dtype: Any, vocab: int) -> None:
     assert np.array_equal(logits, expected)
 
 
-@pytest.mark.parametrize("dtype", TORCH_FLOATS)
-@pytest.mark.parametrize("vocab", [1, 31, 32, 33, 257])
-def test_torch_forbids_exactly_the_clear_bits(dtype: torch.dtype, vocab: int) -> None:
-    rng = np.random.default_rng(vocab)
-    mask, allowed = random_mask(rng, 3, vocab, extra_words=1)
-    logits = torch.from_numpy(rng.normal(size=(3, vocab))).to(dtype)
-    expected = logits.masked_fill(torch.from_numpy(~allowed), float("-inf"))
-    apply_token_bitmask_inplace(logits, torch.from_numpy(mask))
-    assert torch.equal(logits, expected)
-
-
 @settings(deadline=None, derandomize=True)
 @given(
     st.integers(1, 5),
@@ -120,42 +108,16 @@ def test_one_row_and_views(wrap: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, torch.from_numpy])
-@pytest.mark.parametrize(
-    ("logits", "mask", "options", "message"),
-    [
-        (
-            np.zeros((2, 40), np.float32),
-            np.zeros((2, 1), np.int32),
-            {},
-            r"bitmask has 1 words \(32 tokens\), but 40",
-        ),
-        (
-            np.zeros((2, 40), np.float32),
-            np.zeros((3, 2), np.int32),
-            {},
-            "logits has 2 rows, but bitmask has 3",
-        ),
-        (np.zeros((2, 40), np.int64), np.zeros((2, 2), np.int32), {}, "logits has dtype .*int64"),
-        (np.zeros((2, 40), np.float32), np.zeros((2, 2), np.int64), {}, "bitmask has dtype .*int64"),
-        (np.zeros((2, 40), np.float32), np.zeros(2, np.int32), {}, "logits has 2 dimensions and bitmask 1"),
-        (
-            np.zeros((2, 40), np.float32),
-            np.zeros((2, 2), np.int32),
-            {"vocab_size": 41},
-            "vocab_size is 41, but logits has 40 columns",
-        ),
-        (
-            np.zeros((2, 40), np.float32),
-            np.zeros((2, 2), np.int32),
-            {"indices": [2]},
-            "indices has row 2, but logits has 2 rows",
-        ),
-        (np.zeros(40, np.float32), np.zeros(2, np.int32), {"indices": [0]}, "logits has 1 dimension"),
-    ],
-)
-def test_misfits_are_named(wrap: Any, logits: Any, mask: Any, options: Any, message: str) -> None:
-    with pytest.raises(BitmaskError, match=message):
-        apply_token_bitmask_inplace(wrap(logits), wrap(mask), **options)
+def test_misfits_are_named(wrap: Any) -> None:
+    floats, words = wrap(np.zeros((2, 40), np.float32)), wrap(np.zeros((2, 2), np.int32))
+    for logits, mask, options, message in (
+        (wrap(np.zeros((2, 40), np.int64)), words, {}, "logits has dtype .*int64"),
+        (floats, wrap(np.zeros((2, 2), np.int64)), {}, "bitmask has dtype .*int64"),
+        (floats, words, {"indices": [2]}, "indices has row 2, but logits has 2 rows"),
+        (floats[0], words[0], {"indices": [0]}, "logits has 1 dimension"),
+    ):
+        with pytest.raises(BitmaskError, match=message):
+            apply_token_bitmask_inplace(logits, mask, **options)
 
 
 def test_logits_must_be_an_array() -> None:

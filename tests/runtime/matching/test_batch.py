@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import random
 import sys
-import threading
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from support.campaign import mostly_campaign
+from support.threads import fork, in_threads
 
 import stackmask as sm
 
@@ -128,26 +127,17 @@ def test_every_token_allowed_is_told_from_all_threads(vocabulary: sm.Vocabulary)
 def test_many_callers_at_once(vocabulary: sm.Vocabulary) -> None:
     """Of one compiler they take turns; of several, one has the threads and the others go on alone."""
     shared, own = compiled_in(vocabulary), compiled_in(vocabulary)
-    wrong: list[str] = []
 
-    def call(compiled: sm.CompiledGrammar, seed: int) -> None:
-        matchers = walked(compiled, 90, seed)
+    def call(seed: int) -> None:
+        matchers = walked([shared, shared, own, shared][seed], 90, seed)
         expected = one_by_one(matchers)
         mask = sm.allocate_token_bitmask(len(matchers), SIZE)
         for _ in range(20):
             mask[:] = 0
             sm.fill_next_token_bitmask(matchers, mask, threads=2)
-            if not np.array_equal(mask, expected):
-                wrong.append(f"seed {seed}")
+            assert np.array_equal(mask, expected)
 
-    callers = [
-        threading.Thread(target=call, args=(c, s)) for s, c in enumerate([shared, shared, own, shared])
-    ]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    assert not wrong
+    in_threads(call)
 
 
 def test_an_error_names_its_matcher_and_leaves_the_others_usable(vocabulary: sm.Vocabulary) -> None:
@@ -183,20 +173,14 @@ def test_a_forked_process_has_threads_of_its_own(vocabulary: sm.Vocabulary) -> N
     mask = sm.allocate_token_bitmask(len(matchers), SIZE)
     for _ in range(2):
         sm.fill_next_token_bitmask(matchers, mask, threads=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads is what is tested
-        child = os.fork()
-    if not child:
-        code = 1
-        try:
-            mask[:] = 0
-            sm.fill_next_token_bitmask(matchers, mask, threads=3)
-            code = 0 if np.array_equal(mask, expected) else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    sm.fill_next_token_bitmask(matchers, mask, threads=3)
-    assert np.array_equal(mask, expected)
+
+    def work() -> None:
+        mask[:] = 0
+        sm.fill_next_token_bitmask(matchers, mask, threads=3)
+        assert np.array_equal(mask, expected)
+
+    assert fork(work) == 0
+    work()
 
 
 def test_an_empty_tensor_has_no_rows_to_write() -> None:

@@ -6,11 +6,11 @@ import os
 import random
 import signal
 import threading
-import warnings
 import zlib
 
 import pytest
 from support.busy_stores import at_work
+from support.threads import fork, in_threads
 
 import stackmask as sm
 from stackmask.pda.errors import SpoiledError
@@ -54,22 +54,12 @@ def test_masks_of_threads_are_those_of_one_thread(vocabulary: sm.Vocabulary) -> 
     alone = [masks_of(sm.Compiler(vocabulary), grammar) for grammar in grammars]
     for cache_bytes in (1 << 29, 1 << 22):
         compiler = sm.Compiler(vocabulary, cache_bytes=cache_bytes)
-        wrong: list[object] = []
 
-        def run(seed: int, compiler: sm.Compiler = compiler, wrong: list[object] = wrong) -> None:
-            order = list(range(len(grammars)))
-            random.Random(seed).shuffle(order)
-            try:
-                wrong += [number for number in order if masks_of(compiler, grammars[number]) != alone[number]]
-            except Exception as error:  # noqa: BLE001 - what a thread raises would be lost
-                wrong.append(error)
+        def run(seed: int, compiler: sm.Compiler = compiler) -> None:
+            for number in random.Random(seed).sample(range(len(grammars)), len(grammars)):
+                assert masks_of(compiler, grammars[number]) == alone[number]
 
-        threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
+        in_threads(run)
         assert 1 <= len(compiler._lanes) <= MAX_LANES
 
 
@@ -134,22 +124,14 @@ def test_a_forked_process_goes_on_without_a_store_that_was_at_work(vocabulary: s
     compiled = compiler.compile(ambiguous(0))
     matcher = compiled.matcher()
     expected = masks_of(sm.Compiler(vocabulary), ambiguous(0))
+
+    def work() -> None:
+        assert masks_of(compiler, ambiguous(0)) == expected
+        with pytest.raises(SpoiledError):
+            matcher.fill_next_token_bitmask(sm.allocate_token_bitmask(1, vocabulary.size))
+
     with at_work(compiled):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads is what is tested
-            child = os.fork()
-        if not child:
-            code = 1
-            try:
-                code = 0 if masks_of(compiler, ambiguous(0)) == expected else 2
-                try:
-                    matcher.fill_next_token_bitmask(sm.allocate_token_bitmask(1, vocabulary.size))
-                    code = 3
-                except SpoiledError:
-                    pass
-            finally:
-                os._exit(code)
-        assert os.waitpid(child, 0)[1] == 0
+        assert fork(work) == 0
     assert masks_of(compiler, ambiguous(0)) == expected
 
 

@@ -176,13 +176,15 @@ STEPS = """
     V = sm.Vocabulary([*sorted(words | {bytes([b]) for b in range(256)}), None], stop_ids=[])
     index = {text: i for i, text in enumerate(V.token_bytes) if text}
     grammars = [
-        sm.Grammar.from_json_schema({"properties": {"a": {"maxLength": 9}, "b0": {"items": {"type": "integer"}}}}),
-        sm.Grammar.from_ebnf(
+        lambda: sm.Grammar.from_json_schema(
+            {"properties": {"a": {"maxLength": 9}, "b0": {"items": {"type": "integer"}}}}
+        ),
+        lambda: sm.Grammar.from_ebnf(
             'root ::= "b" @push([ab]{1,3}) "0" (root | [a-b.]*) "1" @top "." | item{2,4}'
             ' | ([ab]* & !("a" | "ab" [ab]*)) "." root? "!"\\n'
             'item ::= [ab]{1,3} !>>[a] | "{" item "}"'
         ),
-        sm.Grammar.from_regex(r"(\\S+\\s+){0,30}[a-b0-1]{3,40}"),
+        lambda: sm.Grammar.from_regex(r"(\\S+\\s+){0,30}[a-b0-1]{3,40}"),
     ]
     texts = ['{"a":"a00 b","ab":[1,{"b":0}],"b0":[10,1]}', "bab0ab.b.!1ab.", "a0 b1 . .! aab10ab"]
     MASK = sm.allocate_token_bitmask(8, V.size)
@@ -195,7 +197,8 @@ STEPS = """
             data = data[size:]
         return found
 
-    def walk(compiler, grammar, path, rows, extras):
+    def walk(compiler, read, path, rows, extras):
+        grammar = read()
         matcher = compiler.compile(grammar).matcher()
         yield matcher
         for token in path:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from support.threads import in_threads
 
 import stackmask as sm
 from stackmask import fsm
@@ -296,7 +296,6 @@ def test_no_stop_token_is_an_error_of_the_request() -> None:
 
 def test_many_threads_step_at_once() -> None:
     compiled = compiled_grammars()
-    wrong: list[str] = []
 
     def call(seed: int) -> None:
         rng = random.Random(seed)
@@ -307,16 +306,10 @@ def test_many_threads_step_at_once() -> None:
         for _ in range(30):
             result = sm.step(stepped, tokens, mask, threads=2)
             accepted, ended, expected, _ = one_by_one(single, tokens)
-            if not np.array_equal(mask, expected) or (result.accepted, result.ended) != (accepted, ended):
-                wrong.append(f"seed {seed}")
+            assert np.array_equal(mask, expected) and (result.accepted, result.ended) == (accepted, ended)
             tokens = tokens_for(stepped, mask, rng)
 
-    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    in_threads(call)
 
 
 def test_two_tokens_of_two_words_are_more_than_one() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import itertools
 import random
-import threading
 from functools import cache
 
 import numpy as np
@@ -14,6 +13,7 @@ from exactness.random_runs import Maker
 from exactness.test_objects import random_object, rules_of
 from exactness.walks import engine_mask
 from support.busy_stores import at_work
+from support.threads import in_threads
 
 import stackmask
 
@@ -170,21 +170,14 @@ def test_threads(cache_bytes: int) -> None:
     rng = random.Random(11)
     walks = [[reference(g, rng, 4) for _ in range(2)] for g in pool]
     compiler = stackmask.Compiler(vocabulary(), cache_bytes=cache_bytes)
-    done: list[int] = []
 
     def work(number: int) -> None:
         own = random.Random(number)
         for _ in range(8):
             k = own.randrange(len(pool))
             follow(compiler.compile(pool[k]), own.choice(walks[k]), own)
-        done.append(number)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(done) == list(range(4))  # what failed has been printed
+    in_threads(work)
 
 
 def special_vocabulary() -> stackmask.Vocabulary:

@@ -1,10 +1,8 @@
-"""The work of a request: counted, limited, cancelled; and nobody waits for a neighbour."""
+"""The work of a request: counted, limited, cancelled."""
 
 from __future__ import annotations
 
-import threading
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -129,41 +127,3 @@ def test_a_cancelled_request_makes_no_masks() -> None:
         work()
     other.fill_next_token_bitmask(mask)
     assert other.accept_token(97)
-
-
-@pytest.mark.campaign
-def test_threads_get_right_masks_while_another_thread_works() -> None:
-    vocabulary = letters()
-    compiler = sm.Compiler(vocabulary)
-    compiled = compiler.compile(sm.Grammar.from_json_schema(HONEST))
-    mask = sm.allocate_token_bitmask(1, vocabulary.size)
-
-    def honest(mask: Any) -> list[bytes]:
-        matcher = compiled.matcher()
-        found = []
-        for byte in TEXT.encode():
-            matcher.fill_next_token_bitmask(mask)
-            found.append(mask.tobytes())
-            assert matcher.accept_token(byte)
-        return found
-
-    right = honest(mask)
-    done = threading.Event()
-    problems: list[BaseException] = []
-
-    def hostile() -> None:
-        try:
-            masks_until_refused(compiler)
-        except BaseException as error:  # noqa: BLE001 (told below)
-            problems.append(error)
-        finally:
-            done.set()
-
-    thread = threading.Thread(target=hostile)
-    thread.start()
-    rounds = 0
-    while rounds < 5 or not done.is_set():
-        assert honest(mask) == right
-        rounds += 1
-    thread.join()
-    assert not problems

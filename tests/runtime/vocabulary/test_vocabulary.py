@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import hashlib
 import struct
-import threading
 import weakref
 
 import numpy as np
 import pytest
+from support.threads import in_threads
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -106,16 +106,9 @@ def test_decode_obeys_strip_first_space() -> None:
 
 def test_lazy_parts_are_built_once_from_several_threads() -> None:
     vocab = Vocabulary([bytes([b]) * 3 for b in range(256)])
-    seen: list[tuple[int, str]] = []
-    threads = [
-        threading.Thread(target=lambda: seen.append((id(vocab._token_table()[0]), vocab.digest())))
-        for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(seen)) == 1
+    seen: set[tuple[int, str]] = set()
+    in_threads(lambda _: seen.add((id(vocab._token_table()[0]), vocab.digest())), 8)
+    assert len(seen) == 1
 
 
 def test_vocabularies_with_the_same_texts_share_a_trie() -> None:
