@@ -22,7 +22,7 @@ WALK: Final = "sglang.srt.speculative.spec_utils.traverse_tree"
 
 @cache  # once in a process
 def fill_trees_natively() -> None:
-    """Wrap SGLang's walk through trees; it is unchanged for grammars of other backends."""
+    """Wrap SGLang's walk through trees, which is unchanged for grammars of other backends."""
     HookRegistry.register(WALK, fill_tree, HookType.AROUND)
     HookRegistry.apply_hooks()
 
@@ -38,7 +38,7 @@ def fill_tree(
 ) -> None:
     """Write the masks along a draft tree, whose node 0 is the current state.
 
-    Rows of refused drafts, of those after them, and after the end of the text are unchanged.
+    Rows of refused drafts, of later drafts, and after the end of the text are unchanged.
     Shapes: (nodes,) int64, with the first child and the next sibling of each node, or -1; mask (nodes, words) int32.
     """
     ours = governing(grammar)

@@ -1,12 +1,13 @@
-"""Drafts in vLLM: the next tokens, predicted from grammar and prompt, for the model to verify in one step.
+"""Drafts in vLLM: next tokens, predicted from grammar and prompt, which the model verifies in one step.
 
     vllm serve … --structured-outputs-config '{"backend": "stackmask"}' --speculative-config '{"method": "custom_class",
         "model": "stackmask.runtime.serving.vllm_drafts.GrammarProposer", "num_speculative_tokens": 8}'
 
-vLLM's rejection sampler verifies drafts against the masked rows, so outputs are the same as without drafts. Its interface
-for proposers does not identify requests, so the proposer gets the runner, which stores them. Each request with a grammar
-has a second matcher in the worker. The grammar is compiled again there, in a thread; until it is ready, nothing is drafted.
-Nothing is drafted within reasoning, or for requests without a grammar.
+vLLM's rejection sampler verifies drafts against the masked rows, so outputs are the same as without drafts.
+Its interface for proposers does not identify requests, so the proposer gets the runner, which stores them.
+Each request with a grammar has a second matcher in the worker. The grammar is compiled again there, in a
+thread; until it is ready, nothing is drafted. Nothing is drafted inside reasoning, or for requests without a
+grammar.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ logger = logging.getLogger("stackmask.serving")
 
 @dataclass(slots=True)
 class _Followed:
-    """A request: its grammar, and once that is ready the matcher that follows its output."""
+    """A request with its grammar and, once the grammar is ready, the matcher that follows its output."""
 
     compiled: Future[CompiledGrammar] | None
     start: int  # tokens of its prompt
@@ -48,7 +49,7 @@ class _Followed:
 
 
 class GrammarProposer:
-    """Propose the next tokens of requests with a grammar; vLLM creates one in each worker.
+    """Proposes the next tokens of requests with a grammar; vLLM creates a proposer in each worker.
 
     Raises: VocabularyError at startup if the bytes of the tokens cannot be determined.
     """
@@ -79,7 +80,8 @@ class GrammarProposer:
         token_ids_cpu: Any,
         slot_mappings: Any = None,
     ) -> list[list[int]]:
-        """Return the drafts of a step, one list per request; after an error, a request gets no more drafts.
+        """Return the drafts of a step, one list for each request; after an error, a request gets no more
+        drafts.
 
         Shapes: num_tokens_no_spec (requests,), token_ids_cpu (requests, max_model_len); rows are those of the runner's batch.
         """
@@ -165,7 +167,7 @@ class GrammarProposer:
 
 
 def _pass_on_runners() -> None:
-    """Make vLLM's model runner pass itself to its proposer, if that is ours."""
+    """Make vLLM's model runner pass itself to its proposer, if the proposer is this one."""
     from vllm.v1.worker.gpu_model_runner import GPUModelRunner
 
     original = GPUModelRunner.propose_draft_token_ids
