@@ -850,7 +850,7 @@ cdef class Estimates:
         return (<uint64_t>t << 32) | (<uint64_t>self.relaxed << 31) | <uint64_t>keys
 
     cdef bint part(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Get the bytes of a part; if they are unknown, queue it and return False.
+        """Find the bytes of a part; if they are unknown, queue the part and return False.
 
         A recursive part is assumed to have no string, since a shortest string does not need it.
         """

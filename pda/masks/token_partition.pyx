@@ -139,7 +139,7 @@ cdef class TokenPartition(MaskPart):
         """Return the states of the automaton of X after the strings of a term, or DEAD_END outside it.
 
         ``states``: the states before the term, as bits. ``left``: the remaining number of visits; DEAD_END if
-        that is not enough, since the same term may be visited with many sets of states.
+        this does not suffice, since the same term may be visited with many sets of states.
         """
         cdef Term t = self.terms.terms[term]
         cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code

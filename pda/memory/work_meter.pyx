@@ -85,7 +85,7 @@ cdef class WorkAccount:
         self.memory_left = min(self.memory_left + n, ENDLESS)
 
     def begin(self):
-        """Return the account of a new matcher: this one was charged for reading and compiling its grammar."""
+        """Return the account of a new matcher. Reading and compiling were charged to this one."""
         cdef WorkAccount account = WorkAccount(self.allowance)
         account.memory = self.memory
         account.max_terms = self.max_terms

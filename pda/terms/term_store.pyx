@@ -135,7 +135,7 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except FAILED nog
 
 
 cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except FAILED nogil:
-    """Mark a term as dropped if it is one of the items, and return whether it is."""
+    """Mark a term as dropped if it is one of the items. Return whether it is one."""
     cdef size_t at = lower_bound(items.begin(), items.end(), t) - items.begin()
     if at == items.size() or items[at] != t:
         return False
@@ -1593,7 +1593,7 @@ cdef class Simplifier:
         return known == 1
 
     cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return the intersection of two repetitions if it is one repetition, else NO_TERM.
+        """Return the intersection of two repetitions if this is one repetition, else NO_TERM.
 
         x{…} & y{…} is x{m,n} if every x is a y and y is a prefix code, so that strings split into y in one
         way. A pattern of one character class with a length is such a case, and becomes a counter again. For

@@ -116,7 +116,7 @@ def make_table(result: Comparison) -> Table:
 
 
 def make_notes(result: Comparison) -> list[str]:
-    """Return a line for everything that an engine does not support, and for the first difference of masks."""
+    """Return a line for each unsupported feature of an engine, and for the first difference of masks."""
     notes = []
     for column in result.columns:
         if column.refusal is not None:

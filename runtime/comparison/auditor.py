@@ -234,7 +234,7 @@ class _CaseRun:
         return found
 
     def is_undecided(self, closed: Closed) -> bool:
-        """Return whether the judges have no verdict on a whole text, for a reason that is not counted separately."""
+        """Return whether the judges have no verdict on a whole text, for a reason without a separate count."""
         if closed.ending != "ended":
             return False
         verdict = self.verdict(self.vocabulary.decode(closed.ids))

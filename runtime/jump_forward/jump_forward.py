@@ -345,8 +345,8 @@ class JumpPlanner:
         """Return the last boundary that no token can span, before a word with its space, or before a mark
         that follows a letter or digit; 0 if there is none.
 
-        Pre-tokenizers split there regardless of what follows, and merges do not cross it. For a tokenizer
-        that adds a blank before every text, the window must begin with a blank.
+        Pre-tokenizers split there regardless of the following text, and merges do not cross this place. For a
+        tokenizer that adds a space before every text, the window must begin with a space.
         """
         for bound in reversed(bounds):
             if (
@@ -388,7 +388,7 @@ class JumpPlanner:
         return agreed
 
     def _written(self, text: bytes) -> Written | None:
-        """Encode a text; None if it is not UTF-8, or if the tokens do not spell it."""
+        """Encode a text; None if it is not UTF-8, or the tokens do not spell it."""
         if self._adds_blank and text[:1] == b" ":
             # with a blank of its own in front of the rest, unless that begins with one
             return self._spelled(text[1:], text) or self._spelled(text, text)
@@ -426,7 +426,7 @@ class JumpPlanner:
             return [-1]
 
     def _finds_blank(self) -> bool:
-        """Return whether the tokenizer adds a blank before every text."""
+        """Return whether the tokenizer adds a space before every text."""
         ids = self._ids_of(b"a")
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
@@ -458,14 +458,14 @@ class JumpPlanner:
         return found
 
     def _first_of(self, config: int, characters: str) -> bytes:
-        """Return the first allowed character among some; empty if none is."""
+        """Return the first allowed one among some characters; empty if none is allowed."""
         for character in characters:
             if self.forced.after(config, character.encode()):
                 return character.encode()
         return b""
 
     def _character(self, config: int, text: bytes) -> bytes:
-        """Return an allowed character that begins with a byte, or as much of it as was found."""
+        """Return an allowed character that begins with a byte, or the part of it that was found."""
         while _is_cut_short(text):
             here = self.forced.after(config, text)
             more = next((b for b in range(0x80, 0xC0) if self.forced.after(here, bytes([b]))), None)

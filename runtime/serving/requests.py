@@ -25,7 +25,7 @@ class RequestError(StackmaskError):
 class Options:
     """Options for reading the grammars of requests.
 
-    profile: of JSON; "model" allows one blank where JSON allows whitespace, "exact" all that JSON allows.
+    profile: of JSON; "model" allows one space where JSON allows whitespace, "exact" all that JSON allows.
     whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
     closed_objects: objects have only declared properties unless their schema says otherwise.
     whole: texts are completed within the token limit of their request, if the server reports it and a

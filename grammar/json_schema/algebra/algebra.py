@@ -85,7 +85,7 @@ NO_STATE: Final[State] = frozenset((NOTHING,))
 
 
 def _constant(schema: bool) -> Node:
-    """Return the node of a schema that allows everything, or nothing. All documents share these two nodes."""
+    """Return the node of a schema that allows all values, or none. All documents share these two nodes."""
     node = Node(int(schema), schema, Resource("", schema, UNDECLARED, ""), (), "")
     node.ready = node.checked = True
     node.mask = ANY if schema else 0
@@ -472,7 +472,7 @@ def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
 
 
 def array_forms(algebra: Algebra, atoms: tuple[ArrayAtom, ...]) -> list[ArrayForm]:
-    """Return the form of a conjunction of atoms, or none if it is contradictory."""
+    """Return the form of a conjunction of atoms, or no form if the conjunction is contradictory."""
     if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
         rest = algebra.state((atoms[0][2],))
         return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]

@@ -85,7 +85,7 @@ def ipv4() -> ir.Expr:
 
 @cache
 def ipv6(most: int = 7) -> ir.Expr:
-    """Return eight groups of hexadecimal digits, the last two also as ipv4; ``::`` stands for some zeros.
+    """Return eight groups of hexadecimal digits, the last two also as ipv4; ``::`` represents some zeros.
 
     ``most``: groups that may be written beside ``::`` (RFC 5321 has at most 6 for mail).
     Source: RFC 4291, 2.2.

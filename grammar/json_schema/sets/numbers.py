@@ -34,7 +34,7 @@ class UnsupportedNumber(ValueError):
 
 
 def rational(value: object) -> Rational:
-    """Return the exact value of a JSON number; a float stands for its shortest decimal text.
+    """Return the exact value of a JSON number; a float means its shortest decimal text.
 
     Raises: UnsupportedNumber for an exponent beyond ``MAX_EXPONENT``; TypeError for other objects; ValueError
         for infinities, NaN, and fractions without a finite decimal expansion.
@@ -83,7 +83,7 @@ def _shrink(value: Fraction) -> Rational:
 
 
 def _common_multiples(a: Rational, b: Rational) -> Rational:
-    """Return the least positive number that is a multiple of both."""
+    """Return the least positive common multiple of two numbers."""
     if type(a) is int and type(b) is int:
         return lcm(a, b)
     x, y = Fraction(a), Fraction(b)

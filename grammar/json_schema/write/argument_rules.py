@@ -254,7 +254,7 @@ class ArgumentWriter(ObjectStyle):
         return sequence((self.blanks, expr, self.blanks))
 
     def alone(self, expr: ir.Expr) -> ir.Expr:
-        """Return a value without blanks around it; on a separate line if the style has such lines."""
+        """Return a value without whitespace around it, in some styles also on a separate line."""
         return choice((expr, sequence((_LINE_BREAK, expr, _LINE_BREAK)))) if self.style.on_lines else expr
 
     def text(self, texts: Texts) -> ir.Expr:

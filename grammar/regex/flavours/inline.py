@@ -1,4 +1,4 @@
-"""The inside of ``/…/`` in the EBNF dialect: it always matches a whole text.
+"""The inside of ``/…/`` in the EBNF dialect: a regex always matches a whole text.
 
 Supported are classes, groups, alternation, dot, escapes and quantifiers; lazy quantifiers have the same
 strings as greedy ones. Constructs that are not regular without context (anchors, look-around,

@@ -236,7 +236,7 @@ class Flavour(ABC):
         return ""
 
     def not_quantifier(self, frame: Frame) -> None:
-        """Read a brace that is not a quantifier."""
+        """Read a brace that does not begin a quantifier."""
         start = self.reader.position
         self.reader.position += 1
         if not self.needs_braces:

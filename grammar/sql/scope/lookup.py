@@ -1,7 +1,7 @@
 """The names visible at a position, and the resolution of names.
 
 In PostgreSQL, unlike in SQLite, ON sees only the tables that it joins, LATERAL those to its left, labels of
-the select list are not columns, and after GROUP BY only grouped columns may be used outside of aggregates.
+the select list are not columns, and after GROUP BY only grouped columns may be used outside aggregates.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class Needs(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """The CTE that is being defined; ``name`` is None outside of definitions."""
+    """The CTE that is being defined. ``name``: None outside definitions."""
 
     name: str | None = None
     columns: tuple[str, ...] = ()

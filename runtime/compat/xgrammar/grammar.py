@@ -118,7 +118,7 @@ class Grammar:
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
-        """Return the grammar of JSON objects and arrays, in which keys may repeat, without surrounding blanks."""
+        """Return the grammar of JSON objects and arrays without surrounding whitespace. Keys may repeat."""
         return _made({"kind": "json"})
 
     @staticmethod
