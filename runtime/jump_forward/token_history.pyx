@@ -140,7 +140,7 @@ cdef class TokenHistory:
         return tuple([self.taken[k] for k in range(i, self.taken.size())]), begins
 
     def count_before(self, context):
-        """Return the number of context tokens before the accepted ones; None if it ends with other tokens.
+        """Return the number of context tokens before the accepted ones; None if the context ends otherwise.
 
         The last few tokens are compared.
         """

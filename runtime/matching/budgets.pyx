@@ -211,8 +211,7 @@ cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except FAILED:
 
 
 def count_needed(Matcher matcher not None):
-    """Return the minimal number of tokens to the end, with the stop token, or 0. The caller holds the lock.
-    """
+    """Return how many tokens the end takes, with the stop token; 0 after it. The caller holds the lock."""
     return 0 if matcher.terminated else fewest_tokens(matcher, masks_of(matcher))
 
 
