@@ -356,7 +356,7 @@ class Algebra:
         return found
 
     def where(self, state: State) -> Where:
-        """Return the location of the part that explains most of a state."""
+        """Return the location of the most informative part of a state."""
         return self.nodes[abs(max(state, default=1))].where
 
     def clashes(self, state: State) -> bool:
