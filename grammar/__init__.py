@@ -1,3 +1,1 @@
-"""Front ends: turn text or a schema into rules over expressions, and run the passes that prepare them for the
-automaton.
-"""
+"""Front ends: convert text or a schema to rules over expressions, and prepare these for the automaton."""

@@ -1,4 +1,4 @@
-"""The front ends' requirements on an engine before the first grammar."""
+"""The front ends' requirements on an engine that apply before the first grammar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stackmask.grammar.json_schema.text.strings import KEY_SYNTAX
 
 
 def classes_worth_preparing() -> tuple[Expr, ...]:
-    """Return the character classes that most grammars repeat, each front end's own first.
+    """Return the character classes that most grammars repeat, beginning with those of each front end.
 
     A new front end adds its ``PREPARED_CLASSES`` here. This call also imports slow readers, so that the first
     request does not wait for them.
@@ -31,7 +31,7 @@ def key_syntax() -> KeySyntax:
 
 @cache
 def schema_reader() -> Any:
-    """Return the schema reader, imported on demand."""
+    """Return the schema reader, which is imported on demand."""
     from stackmask.grammar.json_schema.frontend import schema_rules
 
     return schema_rules

@@ -42,12 +42,12 @@ class Grammar(metaclass=Suggesting):
     """An immutable grammar. Create one with a ``from_…`` method; equal rules have equal automata.
 
     All of these take ``limits`` (default: ``Limits()``), and raise BudgetError if a text is larger
-    (``max_input_bytes``) or takes more work (``max_work``, ``max_seconds``) than they allow. The grammar
-    keeps them for ``normalized``; the work is charged to the request that compiles it.
+    (``max_input_bytes``) or takes more work (``max_work``, ``max_seconds``) than the limits allow. The
+    grammar keeps its limits for ``normalized``; the work is charged to the request that compiles it.
     """
 
     report: Report | LarkReport | None = None
-    """Everything narrowed, relaxed or treated as an annotation; only for JSON Schema and Lark."""
+    """Parts that were narrowed, relaxed or treated as annotations; only for JSON Schema and Lark."""
 
     limits: Limits | None = None
     """The limits that the grammar was created with; None for the defaults."""
@@ -68,7 +68,7 @@ class Grammar(metaclass=Suggesting):
     _asked: Mapping[str, Any] | None = None  # the options of a schema, where others may take more
 
     work: int = 0
-    """The units of work used to read the grammar and, once that is done, to normalise it."""
+    """The units of work used to read the grammar and, if this has happened, to normalise it."""
 
     def __init__(self, rules: RuleSet | None = None, *, normalized: RuleSet | None = None) -> None:
         """Create a grammar from rules; ``normalized``: rules of the same language that are already in normal form."""
@@ -80,7 +80,7 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
-        """Return the result of ``read``, counting its work."""
+        """Return the result of ``read``, and count its work."""
         check_limits(limits)
         # all intermediate objects are temporary
         with without_collection(), counted(_account(limits or DEFAULT_LIMITS)) as work:
@@ -104,8 +104,7 @@ class Grammar(metaclass=Suggesting):
     def normalized(self) -> RuleSet:
         """The rules in normal form for the automaton, computed on first use, within the limits of the grammar.
 
-        Raises: GrammarError if the language is empty or cannot be enforced; BudgetError if the limits are
-            reached.
+        Raises: GrammarError if the language is empty or cannot be enforced; BudgetError at the limits.
         """
         return self._normalized or self.normalize()
 
@@ -126,8 +125,7 @@ class Grammar(metaclass=Suggesting):
     def normalize(self, limits: Limits | None = None, cancel: Event | None = None) -> RuleSet:
         """Return ``normalized``, computed within ``limits`` if the grammar has no limits of its own.
 
-        The call ends once ``cancel``, a ``threading.Event``, is set. An interrupted call leaves nothing
-        behind.
+        The call ends once ``cancel``, a ``threading.Event``, is set. An interrupted call has no effect.
         Raises: GrammarError, BudgetError as ``normalized``; CancelledError.
         """
         if self._normalized is None:
@@ -180,8 +178,8 @@ class Grammar(metaclass=Suggesting):
     ) -> Grammar:
         """Read a grammar in the EBNF dialect (``docs/grammar.md``).
 
-        ``start``: the start rule; None means ``root`` if there is such a rule, else the first one. ``name``:
-        the name of the text in diagnostics. ``base``: the folder that imported paths are relative to.
+        ``start``: the start rule; None means the rule ``root`` if it exists, else the first one. ``name``:
+        the name of the text in diagnostics. ``base``: the folder to which imported paths are relative.
         ``grammars``: other grammars by name, which the text can use as rules.
         Raises: GrammarError with all problems of the text and their positions.
         Cost: about 2 ms per kilobyte; the first call in a process also builds the parser, about 0.1 s.
@@ -216,12 +214,12 @@ class Grammar(metaclass=Suggesting):
         on_unsupported: Literal["error", "relax"] = "error",
         limits: Limits | None = None,
     ) -> Grammar:
-        """Read a Lark grammar as a language without a lexer (``docs/lark.md``); ``report`` lists everything
+        """Read a Lark grammar as a language without a lexer (``docs/lark.md``); ``report`` lists constructs
         without effect.
 
-        Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: that of its regular
-        expressions: "python" as in Lark, "rust" as in llguidance, or "xgrammar", which also forbids ignored
-        text at the start. ``on_unsupported``: "relax" makes terminals that are only declared empty.
+        Arguments as in ``from_ebnf``; ``grammars`` are used as ``@name``. ``flavor``: the flavour of its
+        regular expressions: "python" as in Lark, "rust" as in llguidance, or "xgrammar", which also forbids
+        ignored text at the start. ``on_unsupported``: "relax" makes terminals that are only declared empty.
         Raises: GrammarError with all problems of the text and their positions. Cost: about 1 ms per kilobyte.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
@@ -282,20 +280,20 @@ class Grammar(metaclass=Suggesting):
         """Create the grammar of the JSON texts that are valid under a schema (``docs/json-schema.md``).
 
         ``schema``: a dict or bool, JSON text, a path to a file, a pydantic model, a dataclass, a TypedDict.
-        ``draft``: 4, 6, 7, 2019-09 or 2020-12, if ``$schema`` is absent. ``resources``: schemas by URI that
-        references may point to. ``formats``: "assert", "plain" (times and UUIDs in one case) or "annotate"
+        ``draft``: 4, 6, 7, 2019-09 or 2020-12, if ``$schema`` is absent. ``resources``: schemas by URI, as
+        targets of references. ``formats``: "assert", "plain" (times and UUIDs in one case) or "annotate"
         (without effect). ``whitespace``: "any" (bounded), "compact", "single", ``{"max": n}``,
         ``{"separators": (item, member)}``, ``{"indent": n}``, ``{"pattern": regex}``. ``property_order``:
         "schema" requires declared properties in declared order, with others after them; "any" allows any
         order. ``on_unsupported``: "relax" drops keywords that cannot be enforced, and ``report`` lists them.
         ``spelling``: "plain" spells keys, ``enum``, ``const`` and characters without escapes in one way, so
-        that jump-forward can force them; "dumps" spells all strings in one way, that of
-        ``json.dumps(ensure_ascii=False)``; "any" allows every spelling of JSON. ``numbers``: "plain" allows
-        integers only as digits, with 64 bits, and no endless run of digits. ``extra_keys``: "none" forbids
-        undeclared keys that a Python type ignores. ``profile``: the defaults of these options: "exact"
-        ("assert", and "any" for all others), or "model" for model output ("plain", "single", "dumps",
-        "plain", "none"). ``dialect``: "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic":
-        the schema's dialect, with its limits.
+        that jump-forward can force them; "dumps" spells all strings as ``json.dumps(ensure_ascii=False)``
+        does; "any" allows every spelling of JSON. ``numbers``: "plain" allows integers only as digits, with
+        64 bits, and no endless runs of digits. ``extra_keys``: "none" forbids undeclared keys that a Python
+        type ignores. ``profile``: the defaults of these options: "exact" ("assert", and "any" for all
+        others), or "model" for model output ("plain", "single", "dumps", "plain", "none"). ``dialect``:
+        "openapi-3.0", "openapi-3.1", "openai-strict", "gemini", "anthropic": the schema's dialect, with its
+        limits.
         Raises: SchemaError, DialectError, UnsupportedSchemaError (cannot be enforced exactly),
             UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -334,7 +332,7 @@ class Grammar(metaclass=Suggesting):
         whitespace: Any = None,
         profile: Literal["exact", "model"] = "exact",
     ) -> Grammar:
-        """Create the grammar of any JSON of a kind: "value" is any value; keys are unique within an object.
+        """Create the grammar of any JSON of a kind: "value" is any value; keys are unique inside an object.
 
         ``whitespace``, ``profile``: as in ``from_json_schema``.
         Raises: SchemaError for another kind or whitespace.
@@ -348,9 +346,10 @@ class Grammar(metaclass=Suggesting):
     def bundled(cls, name: str, start: str | None = None, *, version: str | None = None) -> Grammar:
         """Return a bundled grammar, such as ``json``; ``start`` as in ``from_file``.
 
-        ``version``: of the language, for ``python``; the newest by default. ``python-3.12`` is a name, too.
-        Raises: GrammarFileError if there is none with this name and version. Cost: milliseconds, since it is stored in
-            normal form; with ``start``, that of ``from_ebnf``.
+        ``version``: the version of the language, for ``python``; by default the newest. ``python-3.12`` is
+        also a name.
+        Raises: GrammarFileError if no grammar has this name and version. Cost: milliseconds, since it is
+        stored in normal form; with ``start``, that of ``from_ebnf``.
         """
         path = find_bundled(name, version)
         shown = f"stackmask/grammars/{path.name}"
@@ -434,15 +433,15 @@ class Grammar(metaclass=Suggesting):
         right number of arguments; a list allows these; "any" allows all names. ``read_only``: functions that
         write, lock, wait or read files are refused by name, regardless of ``functions``. ``max_limit``: the
         outermost query must end with a LIMIT of at most that many rows. ``allow_comments``: allow comments
-        wherever blanks are allowed. ``schema``: a database, its DDL, or its tables with their columns; names
-        must then be in scope. ``tables``, ``columns`` (by table) restrict the tables and columns that may be
-        read. ``escape``: an alternative to a query, for questions that the database cannot answer.
+        wherever whitespace is allowed. ``schema``: a database, its DDL, or its tables with their columns;
+        names must then be in scope. ``tables``, ``columns`` (by table) restrict the tables and columns that
+        may be read. ``escape``: an alternative to a query, for questions that the database cannot answer.
         ``new_names``: SELECT may also use names that only FROM defines: columns of a query in FROM, and
         aliases of any length; FROM must then define them. ``double_quotes``: "strings" reads text in double
         quotes that is not a name as a string, as SQLite does. ``without_from``: allow VALUES or SELECT
         without FROM. ``profile``: "exact", or "model" for model output: ``blanks="single"``, at most one
-        space where blanks are allowed, and ``keywords="upper"``, keywords only in capitals. A grammar is not
-        authorisation: run its queries with a role that may only read.
+        space where whitespace is allowed, and ``keywords="upper"``, keywords only in capitals. A grammar is
+        not authorisation: run its queries with a role that may only read.
         Raises: SQLError for invalid arguments.
         Cost: some 0.1 to 0.3 s for a dialect's first grammar, which is prepared then.
         """
@@ -473,8 +472,8 @@ class Grammar(metaclass=Suggesting):
 
         ``strings``: a list, or a ``Literal[…]`` or Enum, whose members are written without quotes; numbers,
         booleans and None are written as in JSON.
-        Raises: StackmaskError if ``strings`` is a single string, or contains other objects; GrammarError if
-            one contains a lone surrogate, or, at compile time (G103), if the list is empty.
+        Raises: StackmaskError if ``strings`` is a single string, or contains other objects; GrammarError if a
+        string contains a lone surrogate, or, at compile time (G103), if the list is empty.
         Cost: linear in the bytes, after sorting.
         """
         from stackmask.grammar.outputs import encoded_choices
@@ -497,8 +496,8 @@ class Grammar(metaclass=Suggesting):
         ``tag``: a dict, JSON text or a pydantic model; also the older ``{"structures": […], "triggers":
         […]}``. When the grammar is compiled, strings of the tag that are special tokens of the vocabulary
         become these tokens.
-        Raises: StructuralTagError, with the JSON pointer of the error; GrammarError and SchemaError for the
-            grammars and schemas within.
+        Raises: StructuralTagError, with the JSON pointer of the error; GrammarError and SchemaError for
+        grammars and schemas inside.
         """
         from stackmask.grammar.turns.formats.frontend import structural_rules
 
@@ -514,10 +513,9 @@ class Grammar(metaclass=Suggesting):
 
     @classmethod
     def _with_markers(cls, read: Callable[[frozenset[str]], Grammar], *, later: bool = False) -> Grammar:
-        """Return the result of ``read`` without a vocabulary; it is called again for each vocabulary.
+        """Return the result of ``read`` without a vocabulary. ``read`` is called again for each vocabulary.
 
-        ``later``: it cannot raise errors now, so without a vocabulary it is only called when the rules are
-        needed.
+        ``later``: ``read`` cannot raise errors, so without a vocabulary it is only called for the rules.
         """
         from stackmask.grammar.turns.parts.merge import ByNames
 
@@ -528,8 +526,8 @@ class Grammar(metaclass=Suggesting):
     def for_vocabulary(self, special_names: Iterable[str]) -> Grammar:
         """Return the grammar in which markers that are special tokens of the vocabulary are these tokens.
 
-        ``special_names``: their names. Called by the compiler. A grammar without markers is returned
-        unchanged.
+        ``special_names``: the names of the special tokens. The compiler calls this. A grammar without markers
+        is returned unchanged.
         """
         if self._marked is None:
             return self
@@ -540,7 +538,7 @@ class Grammar(metaclass=Suggesting):
         return union(self, operand(other, Grammar))
 
     def __add__(self, other: Grammar) -> Grammar:
-        """Return the concatenation: a string of this grammar, followed by one of the other."""
+        """Return the concatenation: a string of this grammar, followed by a string of the other."""
         return concat(self, operand(other, Grammar))
 
     def optional(self) -> Grammar:
@@ -548,7 +546,7 @@ class Grammar(metaclass=Suggesting):
         return self.repeat(0, 1)
 
     def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
-        """Return the grammar of ``low`` to ``high`` of its strings in a row; None for no upper bound.
+        """Return the grammar of ``low`` to ``high`` consecutive strings of this one; None for no upper bound.
 
         Raises: StackmaskError for contradictory numbers.
         """
@@ -558,7 +556,7 @@ class Grammar(metaclass=Suggesting):
         return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
 
     def accepts(self, text: str | bytes) -> bool:
-        """Return whether a whole string is in the language. A str with a lone surrogate is not.
+        """Return whether a whole string is in the language. A str with a lone surrogate is not in it.
 
         Raises: SampleError if the grammar contains special tokens, which are not text; as
             ``Compiler.compile``.
@@ -571,7 +569,8 @@ class Grammar(metaclass=Suggesting):
 
         Alternatives are about equally likely, and strings mostly short. Invalid UTF-8 becomes lone
         surrogates, as with Python's "surrogateescape".
-        Raises: SampleError if none is found, or the grammar contains special tokens; as ``Compiler.compile``.
+        Raises: SampleError if no string is found, or the grammar contains special tokens; as
+        ``Compiler.compile``.
         Cost: about 1 ms for a JSON text, 0.1 s for a SQL query.
         """
         return whole_strings.sample(self, n, seed, max_bytes)
@@ -595,8 +594,8 @@ class Grammar(metaclass=Suggesting):
 def union(*parts: Grammar, **named: Grammar) -> Grammar:
     """Return the union of the parts; diagnostics use the names of named parts.
 
-    Raises: StackmaskError if a part is not a grammar, or there is none; GrammarError if one cannot be used,
-        or their semantic states conflict (G120).
+    Raises: StackmaskError if a part is not a grammar, or there is none; GrammarError if a part cannot be
+    used, or their semantic states conflict (G120).
     Cost: about 2 µs per rule, and normalising the parts.
     """
     from stackmask.grammar.turns.parts.merge import checked_parts, union
@@ -612,7 +611,7 @@ def concat(*parts: Grammar, **named: Grammar) -> Grammar:
 
 
 def _of_parts(found: Directives, parts: Iterable[Grammar]) -> Grammar:
-    """Return the grammar of a text with parts, for each vocabulary if they have markers."""
+    """Return the grammar of a text with parts, for each vocabulary if the parts have markers."""
     if found.has_markers or any(part._marked is not None for part in parts):
         return Grammar._with_markers(lambda names: Grammar(found.rules(names)))
     return Grammar(found.rules())
@@ -621,7 +620,7 @@ def _of_parts(found: Directives, parts: Iterable[Grammar]) -> Grammar:
 def _composed(
     parts: list[tuple[str, Grammar]], join: Callable[[list[tuple[str, RuleSet]]], Merged]
 ) -> Grammar:
-    """Return the grammar that ``join`` creates from the rules of the parts, also for each vocabulary."""
+    """Return the grammar that ``join`` creates from the rules of the parts, for each vocabulary if needed."""
     from stackmask.grammar.turns.parts.merge import named
 
     limits = next((part.limits for _, part in parts if part.limits is not None), None)
@@ -653,8 +652,8 @@ def find_warnings(
 ) -> Warnings:
     """Return the probably unintended constructs of a grammar.
 
-    ``notation``: that of its first source, "ebnf" or "lark". ``regex``: its source pattern, flavour and
-    flags.
+    ``notation``: the notation of its first source, "ebnf" or "lark". ``regex``: its source pattern, flavour
+    and flags.
     Cost: reading the text again.
     """
     found: list[Diagnostic] = []

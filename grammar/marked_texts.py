@@ -16,10 +16,10 @@ def text(
 ) -> Grammar:
     """Return the grammar of any text that contains none of the ``excludes``, of at most ``max_chars`` characters.
 
-    Between markers (``tag``) it ends at the first end marker. Special tokens are never part of a text.
+    Between markers (``tag``) the text ends at the first end marker. Special tokens are never part of a text.
     ``max_tokens``: the maximum number of tokens. A token counts if it contains a byte of the text, even if it
-    begins before the text or extends beyond its end. If the last one ends inside a character, further tokens
-    may complete it. Only ``accept_token`` counts tokens: inside such a text, ``accept_string`` is refused.
+    begins before the text or ends after it. If the last one ends inside a character, further tokens may
+    complete it. Only ``accept_token`` counts tokens: inside such a text, ``accept_string`` is refused.
     Raises: StackmaskError for invalid arguments.
     """
     if isinstance(excludes, str) or not isinstance(excludes, Iterable):
@@ -35,7 +35,7 @@ def text(
 
 
 def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
-    """Return the grammar of ``content`` between ``begin`` and ``end``, or one of several ends.
+    """Return the grammar of ``content`` between ``begin`` and ``end``, where several ends may be given.
 
     When the grammar is compiled, markers that are special tokens of the vocabulary become these tokens. Free
     text (``text``) ends at the first end marker. Raises: StackmaskError for invalid arguments; as ``union``.

@@ -57,12 +57,12 @@ class OutputError(StackmaskError, TypeError):
 @final
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """The conversion of a text of a grammar to a value.
+    """The conversion of texts of a grammar to values.
 
-    ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for a text that is its
-    own value; "member" for a member of ``type``, a Literal or Enum. Grammars with equal rules may differ in
-    it. A type that cannot be pickled, such as a class within a function, is dropped: the copy returns JSON
-    values.
+    ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for texts that are
+    their own values; "member" for members of ``type``, a Literal or Enum. Grammars with equal rules may have
+    different kinds. A type that cannot be pickled, such as a class inside a function, is dropped: the copy
+    returns JSON values.
     """
 
     kind: Literal["json", "text", "member"]
@@ -87,7 +87,7 @@ class Output:
         return Output, (self.kind, self.type)
 
     def value(self, text: str) -> Any:
-        """Return the value of a whole text. Raises: ValueError if it has none."""
+        """Return the value of a whole text. Raises: ValueError if the text has no value."""
         if self.kind == "text":
             return text
         if self.kind == "member":
@@ -102,7 +102,7 @@ class Output:
         return adapter.validate_json(text)
 
     def partial(self, text: str) -> Any:
-        """Return the value of an incomplete text in plain Python values; None if there is none yet.
+        """Return the value of an incomplete text as plain Python values; None if there is no value yet.
 
         The type is not used, since its validators may reject incomplete values. Without pydantic, only
         complete JSON has a value.
@@ -142,14 +142,14 @@ def describe_refusal(error: Exception) -> str:
 
 
 def has_members(source: Any) -> bool:
-    """Return whether this is a ``Literal[…]`` or an enumeration."""
+    """Return whether the source is a ``Literal[…]`` or an enumeration."""
     return get_origin(source) is Literal or (isinstance(source, type) and issubclass(source, Enum))
 
 
 def members_of(source: Any) -> Mapping[str, Any]:
     """Return the members of a ``Literal[…]`` or enumeration by their text: strings unchanged, others as in JSON.
 
-    Raises: OutputError if there are none, one has no text, or two have the same.
+    Raises: OutputError if there are no members, one has no text, or two have the same text.
     """
     name = source.__name__ if isinstance(source, type) else f"{source!r:.60}"
     found: dict[str, Any] = {}
@@ -175,7 +175,7 @@ def members_of(source: Any) -> Mapping[str, Any]:
 def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
     """Return the choices, and the conversion of texts to values.
 
-    Raises: StackmaskError unless it is a list of strings, a Literal or an Enum.
+    Raises: StackmaskError unless the source is a list of strings, a Literal or an Enum.
     """
     if has_members(source):
         return members_of(source), Output("member", source)
@@ -197,8 +197,8 @@ def output_of_schema(schema: Any) -> Output:
 
 
 def reader_of(source: Any) -> Reader:
-    """Return the method of ``Grammar`` that reads this. Text that begins with a brace is a JSON Schema, since
-    no rule does.
+    """Return the method of ``Grammar`` that reads this source. Text that begins with a brace is a JSON
+    Schema, since rules never do.
 
     Raises: OutputError for anything else, with a list of the possibilities.
     """
@@ -237,11 +237,10 @@ def reader_of(source: Any) -> Reader:
 
 
 def prompt_for(source: Any) -> str:
-    """Return lines for a prompt that describe the required output to the model, which a mask cannot do.
+    """Return lines for a prompt that describe the required output to the model, which masks cannot do.
 
     ``source``: a type or a JSON Schema, as for ``Grammar.of``, with its titles and descriptions; or a list of strings.
-    Raises: OutputError for other grammars, which have no standard description; SchemaError for text that is
-        not JSON.
+    Raises: OutputError for other grammars, which have no standard description; SchemaError for invalid JSON.
     """
     reader = reader_of(source)
     if reader == "from_choices":
@@ -260,12 +259,12 @@ def prompt_for(source: Any) -> str:
 
 
 def is_choice(item: Any) -> bool:
-    """Return whether this is a string that is neither a grammar nor a schema, so that choices were probably meant."""
+    """Return whether a string is neither a grammar nor a schema, so that choices were probably meant."""
     return isinstance(item, str) and reader_of(item) == "from_ebnf" and "::=" not in item
 
 
 def _check_keywords(schema: Mapping[Any, Any]) -> None:
-    """Refuse a dict without any keyword: as a JSON Schema it would allow everything, which is hardly intended.
+    """Refuse a dict without any keyword, which as a JSON Schema would unintentionally allow everything.
 
     Raises: OutputError, with the remedy.
     """
@@ -289,7 +288,7 @@ def _check_keywords(schema: Mapping[Any, Any]) -> None:
 
 
 def is_output_type(source: Any) -> bool:
-    """Return whether this is a Python type, including ``Literal`` and unions, rather than an instance."""
+    """Return whether a source is a Python type, including ``Literal`` and unions, not an instance."""
     return is_type(source) and (isinstance(source, type) or not dataclasses.is_dataclass(source))
 
 
@@ -347,7 +346,7 @@ def encoded_choices(strings: Iterable[str | bytes]) -> set[bytes]:
 
 
 def check_list(strings: Any) -> None:
-    """Check that this can be a list of choices. Raises: ArgumentError."""
+    """Check that the argument can be a list of choices. Raises: ArgumentError."""
     is_type = isinstance(strings, enum.EnumMeta) or typing.get_origin(strings) is not None
     if is_type:
         name = getattr(strings, "__name__", "") if isinstance(strings, type) else repr(strings)

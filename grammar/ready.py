@@ -1,7 +1,7 @@
-"""Bundled grammars in normal form, read from a file instead of being computed again.
+"""Bundled grammars in normal form, which are read from files instead of being computed again.
 
-``./dev grammars`` writes a ``.ready`` file next to each source. It is valid if its digest matches the format,
-the sources and its own lines; otherwise it is ignored, and the sources are read.
+``./dev grammars`` writes a ``.ready`` file next to each source. A file is valid if its digest matches the
+format, the sources and its own lines; otherwise it is ignored, and the sources are read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROWS: Final[dict[str, Callable[[list[Expr], list[Any]], Expr]]] = {
 
 
 class Ready:
-    """The rules of one file: as written, and in normal form."""
+    """The rules of one file, as written and in normal form."""
 
     __slots__ = ("_normalized", "_sources", "_written")
 
@@ -50,7 +50,7 @@ class Ready:
         self._sources, self._written, self._normalized = sources, written, normalized
 
     def written(self) -> RuleSet:
-        """Return the rules as written; their expressions have no positions, but the rules themselves have."""
+        """Return the rules as written; their expressions have no positions, but the rules have them."""
         return self._rules(self._written)
 
     def normalized(self) -> RuleSet:
@@ -72,9 +72,9 @@ class Ready:
 
 
 def find_ready(path: Path, name: str) -> Ready | None:
-    """Return the contents of the file next to a source; None if there is no valid one.
+    """Return the contents of the file next to a source; None if there is no valid file.
 
-    ``name``: the name of the source in diagnostics. Cost: reading both, and their digest, about 0.1 ms.
+    ``name``: the name of the source in diagnostics. Cost: reading both files, with the digest, about 0.1 ms.
     """
     try:
         head, written, normalized, _ = path.with_suffix(SUFFIX).read_text("utf-8").split("\n")
@@ -100,7 +100,7 @@ def digest_of(sources: list[SourceText], written: str, normalized: str) -> str:
 
 
 def written_rules(path: Path, name: str, start: str) -> RuleSet:
-    """Return the rules of a bundled file as written, with another start rule, before which blanks are allowed too."""
+    """Return the rules of a bundled file as written, with another start rule, which may begin with whitespace."""
     from stackmask.grammar.ebnf.modules import load_rules
     from stackmask.grammar.notation.loading import START_RULE
 

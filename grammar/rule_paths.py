@@ -1,10 +1,9 @@
 """The rules that enclose the end of a text: the path of names in the message of a refusal.
 
-The engine drops the names of rules: small ones are inlined, equal ones are merged. So the text is parsed
+The engine drops the names of rules, since it inlines small rules and merges equal ones. So the text is parsed
 again with the rules as written, by Earley's method (1970): each rule is a small automaton, and a *call* is a
 rule with the position where it began. Unsupported constructs accept any text (`!`, `@top`, `!>>`, high
-counts). That can only add parses, so a call that encloses the end in every parse also does so in the true
-one.
+counts). This can only add parses, so a call that encloses the end in every parse does so in the true parse.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ _LEADS: Final = ((0xC2, 0xDF), (0xE0, 0xEF), (0xF0, 0xF4))  # of characters of t
 _ALL: Final = (1 << 256) - 1
 
 Symbol: TypeAlias = int | bytes
-"""Text as bytes, or a special token as its id."""
+"""A byte of text, or a special token by its id."""
 
 
 class _TooLongError(Exception):
-    """The parse took too many steps."""
+    """The error that a parse took too many steps."""
 
 
 class _Steps:
@@ -63,7 +62,7 @@ class _Steps:
 def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
     """Return the names of the rules that enclose the end of a text in every parse, outermost first.
 
-    The start rule and generated rules are left out. Empty if the rules have no source, or the text takes too
+    The start rule and generated rules are excluded. Empty if the rules have no source, or the text takes too
     long.
     Cost: about 2 µs for each active rule at each byte.
     """
@@ -74,7 +73,7 @@ def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
 
 
 class RulePaths:
-    """The rule path along a text that is read symbol by symbol; as ``rule_path`` at each position."""
+    """The rule path of a text that is read symbol by symbol, as ``rule_path`` for each prefix."""
 
     def __init__(self, rules: RuleSet, max_steps: int = MAX_STEPS) -> None:
         self._rules = rules
@@ -91,7 +90,7 @@ class RulePaths:
             self._reading = None
 
     def path(self) -> tuple[str, ...]:
-        """Return the names; empty once no parse is left, or it takes too long."""
+        """Return the names; empty once no parse is left, or parsing takes too long."""
         if self._reading is None:
             return ()
         try:
@@ -111,13 +110,13 @@ class RulePaths:
 
 
 def shown_path(names: tuple[str, ...]) -> str:
-    """Return a path in words, with its innermost names."""
+    """Return a path in words, with only its innermost names."""
     shown = " → ".join(f"`{name}`" for name in names[-MAX_SHOWN:])
     return f"… → {shown}" if len(names) > MAX_SHOWN else shown
 
 
 class _Automata:
-    """The rules as automata over bytes and calls, each built at its first call."""
+    """The rules as automata over bytes and calls; each is built at its first call."""
 
     def __init__(self, rules: RuleSet, steps: _Steps) -> None:
         self.rules = rules
@@ -233,7 +232,7 @@ def _span(low: int, high: int) -> int:
 
 
 class _Reading:
-    """All parses of a text so far: items (state, call), and the calls waiting for each call."""
+    """All parses of a text so far, as items (state, call), and the calls that wait for each call."""
 
     def __init__(self, rules: RuleSet, max_steps: int) -> None:
         self.steps = _Steps(max_steps)
@@ -276,7 +275,7 @@ class _Reading:
         self.here, self.ended = {}, set()
 
     def close(self, todo: list[tuple[int, int]]) -> bool:
-        """Add everything reachable without reading: calls, and the ends of calls."""
+        """Add all items that can be reached without reading, through calls and the ends of calls."""
         automata = self.automata
         items: dict[tuple[int, int], None] = {}
         while todo:
@@ -304,7 +303,7 @@ class _Reading:
         return bool(items)
 
     def common_calls(self) -> list[str]:
-        """Return the rules of the calls that enclose all parses, outermost first."""
+        """Return the rules of the calls that all parses have in common at the end, outermost first."""
         automata = self.automata
         last = {call: None for state, call in self.items if automata.bytes[state] or automata.tokens[state]}
         last = last or {call: None for _, call in self.items}
@@ -366,7 +365,7 @@ def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int], s
 
 
 def _postorder(after: dict[int, list[int]]) -> list[int]:
-    """Return the calls reachable from call 0 in postorder."""
+    """Return in postorder the calls that call 0 reaches."""
     order: list[int] = []
     seen = {0}
     stack = [(0, iter(after.get(0, ())))]

@@ -16,7 +16,7 @@ from stackmask.pda.limits import Limits
 
 
 class StringEngine(Protocol):
-    """The interface of the engine; ``Grammar`` documents the methods."""
+    """The interface of the engine; ``Grammar`` documents its methods."""
 
     def accepts(self, grammar: Any, text: str | bytes) -> bool:
         """Return whether a whole text is in the language."""
@@ -47,7 +47,7 @@ _made: list[StringEngine] = []
 
 
 def provide(make: Callable[[], StringEngine]) -> None:
-    """Register the factory of the engine, called on demand."""
+    """Register the factory of the engine, which is called on demand."""
     _makers[:] = [make]
     _made.clear()  # mutant: old-engine
 
@@ -62,17 +62,17 @@ def string_engine() -> StringEngine:
 
 
 def accepts(grammar: Any, text: str | bytes) -> bool:
-    """Return whether a whole string is in the language of a grammar. Raises: StackmaskError if it is not text."""
+    """Return whether a whole string is in the language of a grammar. Raises: StackmaskError for other types."""
     if not isinstance(text, str | bytes | bytearray | memoryview):
         raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
     return string_engine().accepts(grammar, text if isinstance(text, str) else bytes(text))
 
 
 def wider(grammar: Any, text: bytes, whole: bool) -> str:
-    """Return the schema options that would accept a text refused by its grammar; empty if none is known.
+    """Return the schema options that would accept a text refused by its grammar; empty if none are known.
 
     ``whole``: the text must be in the language, rather than a prefix of it.
-    Cost: reading the schema twice more, the first time; ``WIDER`` at most, then linear in the text.
+    Cost: at first, reading the schema twice again; later, at most ``WIDER``, and linear in the text.
     """
     if grammar._asked is None or len(text) > MOST_EXPLAINED:
         return ""

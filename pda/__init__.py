@@ -1,1 +1,1 @@
-"""The automaton: terms and derivatives, configurations, the vocabulary trie, masks."""
+"""The automaton: terms and derivatives, configurations, the trie of the vocabulary, masks."""

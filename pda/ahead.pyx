@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Masks computed before a text needs them: the states that texts can reach, and their masks."""
+"""Masks that are computed ahead: the states that texts can reach, and their masks."""
 
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
@@ -96,7 +96,7 @@ cdef KeysId after_key(KeyStates keys, KeysId view) except ID_FAILED:
 
 @cython.final
 cdef class Reachable:
-    """The local states that strings of a grammar can lead to, and their frames."""
+    """The local states that strings of a grammar can reach, and their frames."""
 
     cdef TermStore terms
     cdef Semantics semantics
@@ -141,7 +141,7 @@ cdef class Reachable:
         self.add(start, BOTTOM, start_state)
 
     cdef bint search(self, int steps) except FAILED:
-        """Visit some more members. Return whether all have been visited; then the frames have edges."""
+        """Visit some more members. Return whether all members are visited, so that the frames have edges."""
         cdef ClassMap* map
         cdef Member m
         cdef SiteList calls
@@ -202,7 +202,7 @@ cdef class Reachable:
         return found
 
     cdef FrameId activation(self, TermId body, SemId sem, bint keys_forbid, bint action_forbids) except ID_FAILED:
-        """Return the frame of a body that is entered in a semantic state. Its edges come last."""
+        """Return the frame for a body that is entered in a semantic state. Its edges are added at the end."""
         key = (body, sem, keys_forbid, action_forbids)
         found = self.activations.get(key)
         if found is None:
@@ -296,9 +296,9 @@ cdef class Reachable:
         return self.add(continuation, self.place_frame[place], sem)
 
     cdef bint join(self, int64_t until) except FAILED:
-        """Give the frames their edges: where nothing follows a call, those of the caller's frame.
+        """Give the frames their edges. A call at the end of a rule gets the edges of the caller's frame.
 
-        Each edge is passed on once from each frame that it comes to. Return whether all are there.
+        Each edge is passed on once from each frame that it reaches. Return whether all edges are there.
         """
         cdef Edge edge
         cdef vector[Edge] edges
@@ -346,7 +346,7 @@ cdef class Reachable:
         return self.finished == <int32_t>len(self.own)
 
     cdef int pass_on(self, FrameId frame, tuple edge) except FAILED:
-        """Give a frame an edge; if it is new, frames that inherit from this one get it too."""
+        """Give a frame an edge; if the edge is new, frames that inherit from this one also get it."""
         if edge not in self.own[frame]:
             self.own[frame].add(edge)
             self.edges += 1
@@ -354,7 +354,7 @@ cdef class Reachable:
         return 0
 
     cdef bint keep_to(self, int64_t budget) except FAILED:
-        """Return whether the search is within the budget; otherwise end it."""
+        """Return whether the search is within the budget; if not, end it."""
         if <int64_t>self.members.size() > budget or self.work > WORK_OF_A_STATE * budget:
             self.over_budget = True
         if self.edges > budget or self.work > 2 * WORK_OF_A_STATE * budget:
@@ -392,7 +392,7 @@ cdef enum:
 
 @cython.final
 cdef class Precomputation:
-    """Masks computed ahead of time, in slices of work."""
+    """Masks that are computed ahead of time, in slices of work."""
 
     cdef MaskEngine masks
     cdef Reachable found
@@ -464,9 +464,7 @@ cdef class Precomputation:
         }
 
     def advance(self, double seconds):
-        """Work for some seconds; return whether nothing is left to do. The caller holds the lock of the
-        store.
-        """
+        """Work for some seconds; return whether the work is finished. The caller holds the store's lock."""
         cdef double until = monotonic() + seconds
         cdef uint64_t walks
         if self.stopped is not None:
@@ -494,7 +492,7 @@ cdef class Precomputation:
             self.walks += <int64_t>(self.masks.walker.walks - walks)
 
     cdef int64_t spent(self) noexcept:
-        """Return the cost of walks, counted in small walks: one walk over known stacks may cost hundreds."""
+        """Return the cost of walks, counted in small walks. One walk over known stacks can cost hundreds."""
         cdef MaskEngine masks = self.masks
         cdef uint64_t nodes = masks.walker.visited_nodes - self.nodes_before
         return <int64_t>(
@@ -504,7 +502,7 @@ cdef class Precomputation:
         )
 
     cdef bint fits(self) except FAILED:
-        """Return whether more masks may be computed: a full cache would drop them with the next one."""
+        """Return whether more masks may be computed; if the cache is full, the next mask would drop all."""
         cdef MaskEngine masks = self.masks
         return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.context.max_bytes
 
@@ -555,7 +553,7 @@ cdef class Precomputation:
                 masks.assembler.begin(False)
 
     cdef bint fill(self, double until) except FAILED:
-        """Fill the configurations of short strings, the shortest first. Return whether all are filled."""
+        """Fill the masks after short strings, the shortest first. Return whether all masks are filled."""
         cdef ConfigSpace family = self.family
         cdef ClassMap* map
         cdef ConfigId c
@@ -597,7 +595,7 @@ cdef class Precomputation:
         return True
 
     cdef bint is_free(self, ConfigId config, uint8_t byte) except FAILED:
-        """Return whether a byte continues outside of captures: there are too many captured strings."""
+        """Return whether a byte continues outside captures, as there are too many captured strings."""
         cdef ConfigSpace family = self.family
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):
@@ -607,7 +605,7 @@ cdef class Precomputation:
         return False
 
     cdef int enter(self, ConfigId config) except FAILED:
-        """Queue a configuration, if it is new."""
+        """Queue a configuration if it is new."""
         if not leads_on(config):
             return 0
         if <size_t>config >= self.seen.size():

@@ -1,4 +1,4 @@
-"""The automaton of one grammar: its entry in the store that it shares, immutable to its users."""
+"""The automaton of one grammar: its entry in a store that grammars share. Users cannot modify it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SEARCH_WORK = 40  # units of looking a token up in a set
 
 
 class Automaton:
-    """One grammar in a store: its start, its rules and its special tokens.
+    """One grammar in a store, with its start, its rules and its special tokens.
 
-    ``numbers_of``: the numbers of the sets that a special token is in, for the tokens queried so far.
+    ``numbers_of``: for the special tokens queried so far, the numbers of the sets with this token.
 
     Raises: GrammarError, VocabularyError, BudgetError, as ``Compiler.compile``. The caller holds the store's
         lock.
@@ -41,9 +41,9 @@ class Automaton:
         self.numbers_of: dict[int, tuple[int, ...]] = {}
 
     def find_numbers(self, token: int) -> tuple[int, ...]:
-        """Return the numbers of the sets of special tokens that a token is in.
+        """Return the numbers of the sets of special tokens that contain a token.
 
-        A set may contain the whole vocabulary, so they are searched on demand. Cached. Cost: a binary search
+        A set may contain the whole vocabulary, so sets are searched on demand. Cached. Cost: a binary search
         in each set.
         """
         sets = self.lowered.token_classes

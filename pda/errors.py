@@ -9,7 +9,7 @@ __all__ = ["BudgetError", "CancelledError", "ResolverError", "SpoiledError", "Vo
 
 
 class VocabularyError(StackmaskError):
-    """The vocabulary is invalid, or cannot spell what a grammar needs."""
+    """The vocabulary is invalid, or cannot spell the texts of a grammar."""
 
 
 class ResolverError(StackmaskError):
@@ -17,7 +17,7 @@ class ResolverError(StackmaskError):
 
 
 class SpoiledError(StackmaskError):
-    """Memory ran out in an earlier call, so the states and masks that it worked on are no longer used.
+    """Memory ran out in an earlier call, so the states and masks of this call are no longer used.
 
     The compiler is still usable: ``compiler.compile`` and ``compiled.matcher`` start with new states.
     """

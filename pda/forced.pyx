@@ -45,7 +45,7 @@ cdef class Crossings:
         return config
 
     def taken(self, ConfigId config, bytes text):
-        """Return (how many of the first bytes of a text may come, the place after them)."""
+        """Return the number of leading bytes of a text that are allowed, and the configuration after them."""
         cdef ConfigId next
         cdef Py_ssize_t count = 0
         cdef unsigned char byte
@@ -58,7 +58,7 @@ cdef class Crossings:
         return count, config
 
     def leads(self, ConfigId config, size_t most):
-        """Return the bytes that may come next, in ascending order: at most ``most`` of them."""
+        """Return at most ``most`` of the bytes that may come next, in ascending order."""
         cdef list found = []
         cdef int32_t c
         for c in range(256):
@@ -82,7 +82,7 @@ cdef class Crossings:
     cdef int collect(self, NodeId node, ConfigId config, size_t most) except FAILED nogil:
         """Find the allowed tokens under a node, at the configuration after its bytes.
 
-        ``found`` gets one token for each node, at most ``most`` + 1 of them.
+        ``found`` receives one token for each node, at most ``most`` + 1 tokens.
         """
         cdef vector[ConfigId] path
         cdef NodeId i = node + 1
@@ -107,7 +107,7 @@ cdef class Crossings:
         """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
         continue at ``config``, the configuration after the text.
 
-        Of tokens with equal bytes, one is returned. An empty list means more than ``most``.
+        Among tokens with equal bytes, one is returned. An empty list means more than ``most`` tokens.
         Cost: a few microseconds: one descent of the trie for each length, and the first allowed tokens there.
         """
         cdef list found = []
@@ -190,7 +190,7 @@ cdef class ForcedRuns(Crossings):
         return self.family is family
 
     cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except FAILED nogil:
-        """Find the only symbol that may come. Return NOTHING, ONE or SEVERAL; stop at the second symbol."""
+        """Find the only possible next symbol. Return NOTHING, ONE or SEVERAL, after the second symbol."""
         cdef int32_t c, k, m, first
         cdef ConfigId after
         cdef TokenClassId number
@@ -334,11 +334,11 @@ cdef class ForcedRuns(Crossings):
     def run(self, ConfigId config):
         """Return (bytes, number of bytes in whole characters, kind, token, next configuration) at a position.
 
-        The last three describe the end of the run. RUN_TOKEN: the special token, and the configuration after
-        it. Other kinds: -1, and the configuration at the end of the run. At most three bytes at the end
-        belong to an incomplete character. If the place is inside of a character that the run does not
+        The last three items describe the end of the run. RUN_TOKEN: the special token, and the configuration
+        after it. Other kinds: -1, and the configuration at the end of the run. At most three bytes at the end
+        belong to an incomplete character. If the position is inside a character that the run does not
         complete, no byte is in a whole character.
-        Cost: one lookup once the place is known.
+        Cost: one look-up once the position is known.
         """
         cdef Place place = self.places[self.find(config)]
         cdef Run run = self.runs[place.run]

@@ -16,7 +16,7 @@ class Limits:
     free.
 
     max_memory: bytes of permanent states that the request adds: terms, semantic states, configurations,
-    frames, rules. Each accepted token gives back 1,024 of them. Masks are not counted, since they can be
+    frames, rules. Each accepted token gives back 1,024 bytes. Masks are not counted, since they can be
     dropped.
     max_terms: local states and their subterms (about 40 bytes each).
     max_configurations: configurations of one family of matchers, and of all mask walks together.
@@ -25,12 +25,12 @@ class Limits:
     max_explored: terms visited for one emptiness check (`&`, `!`).
     max_work: units of work of one request, about 10 ns each: reading its grammar, compiling it and computing
     all its masks. Cached results are free, and each accepted token gives back 100,000 units (1 ms). One call
-    may use three quarters. Independent of the machine and its load.
+    may use three quarters of them. Units are independent of the machine and its load.
     max_fill_work: units of work that one step spends on masks that are not ready; None for no bound. A row
     that needs more waits without blocking the step: see ``StepResult.waiting``.
     max_input_bytes: size of each source text of a grammar, checked before it is read. The largest published
     schemas have 0.5 MB, and the names of a database with 10,000 tables 1 to 3 MB.
-    max_seconds: additional wall-clock limit of one call, checked with every millisecond of work.
+    max_seconds: an additional wall-clock limit for one call, checked after every millisecond of work.
     """
 
     max_memory: int = 256 << 20
@@ -79,6 +79,6 @@ DEFAULT_LIMITS: Final = Limits()
 
 
 def check_limits(limits: object) -> None:
-    """Check the argument ``limits`` of a call. Raises: ArgumentError if it is neither a Limits nor None."""
+    """Check the argument ``limits`` of a call. Raises: ArgumentError for other types than Limits and None."""
     if limits is not None and not isinstance(limits, Limits):
         raise ArgumentError(f"`limits` is a Limits, not {type(limits).__name__}: write Limits(max_work=…)")

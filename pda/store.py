@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 class TokenInfo:
     """The automaton's view of a vocabulary.
 
-    ``size``: width of the logits. ``texts``: id → bytes, None for ids that are not text. ``trie``: that of
-    the texts. ``names``: special tokens by name. ``stop_ids``: the ids that end a text. ``single_bytes``:
-    mask of the bytes that are a token by themselves. ``silent``: the bytes that special and stop tokens would
-    spell if they were text.
+    ``size``: the width of the logits. ``texts``: id → bytes, None for ids that are not text. ``trie``: the
+    trie of the texts. ``names``: special tokens by name. ``stop_ids``: the ids that end a text.
+    ``single_bytes``: a mask of the bytes that are tokens. ``silent``: the bytes that special and stop tokens
+    would spell if they were text.
     """
 
     size: int
@@ -72,7 +72,7 @@ _tags = count(1)  # newer stores have larger ones
 class TokenClasses:
     """The numbered sets of special tokens that grammars name.
 
-    ``number`` returns the next number, ``tell`` passes its ids to the masks, ``charge`` counts work.
+    ``number``: returns the next number; ``tell``: passes its ids to the masks; ``charge``: counts work.
     """
 
     __slots__ = ("_charge", "_every", "_info", "_known", "_number", "_tell", "_text")
@@ -97,7 +97,7 @@ class TokenClasses:
         """Return the ids of a terminal, and the number of their class.
 
         Cost: linear in the ids.
-        Raises: VocabularyError if the vocabulary lacks one of them, or has none that matches; BudgetError.
+        Raises: VocabularyError if the vocabulary lacks one of the ids, or has none that matches; BudgetError.
         """
         ids = self._ids(terminal)
         self._charge(TOKEN_WORK * len(ids))
@@ -137,7 +137,7 @@ class TokenClasses:
         return ids
 
     def _all(self, ranges: list[tuple[int, int]]) -> Sequence[int]:
-        """Return all ids, to be split into ranges: the same objects each time if the ranges are wide."""
+        """Return all ids, to be split into ranges; if the ranges are wide, always the same objects."""
         if self._every or sum(high + 1 - low for low, high in ranges) <= FEW_IDS:
             return self._every or range(self._info.size)
         self._charge(self._info.size)
@@ -166,9 +166,9 @@ def _without(ids: Sequence[int], ranges: list[tuple[int, int]]) -> tuple[int, ..
 
 
 class ResolverAnswers:
-    """The terms of resolvers' answers. Resolvers return the same objects repeatedly, so these are cached.
+    """The terms of resolvers' answers, which are cached, since resolvers repeatedly return the same objects.
 
-    So are the parts of answers: an answer costs only the parts that are new.
+    The parts of answers are also cached: an answer only costs the work for its new parts.
     """
 
     __slots__ = ("_answers", "_checked", "_lowering", "_single_bytes", "_tables", "_terms")
@@ -184,8 +184,8 @@ class ResolverAnswers:
     def term(self, answer: Any) -> int:
         """Return the term of an answer: None (nothing), bytes, or a regular expression.
 
-        Raises: ResolverError if it is another object, can be empty, or needs a byte that is not a token: each
-            would lead to a dead end.
+        Raises: ResolverError if the answer is another object, can be empty, or needs a byte that is not a
+        token, since each would lead to a dead end.
         """
         known = self._answers.get(id(answer))
         if known is not None:
@@ -213,7 +213,7 @@ class ResolverAnswers:
         return term
 
     def _check(self, expr: ir.Expr) -> None:
-        """Check the parts that were not checked before. Raises: ResolverError."""
+        """Check the parts of an expression that were not checked before. Raises: ResolverError."""
         todo, fresh = [expr], {}
         while todo:
             part = todo.pop()
@@ -232,7 +232,7 @@ class ResolverAnswers:
 class Store:
     """The states and masks of the grammars of one compiler, built on demand.
 
-    Equal rules of different grammars are one rule, so the results of one grammar serve the others.
+    Equal rules of different grammars are one rule, so that grammars share their results.
     Invariant: append-only, except for masks, which can be dropped and recomputed. The caller holds ``lock``.
     """
 
@@ -289,7 +289,7 @@ class Store:
 
     @property
     def space(self) -> ConfigSpace:
-        """The configurations of the mask walks."""
+        """The configurations that mask walks use."""
         return self.masks.space
 
     def set_budget(self, cache_bytes: int) -> None:
@@ -298,7 +298,7 @@ class Store:
         self.masks.set_budget(cache_bytes // 2)
 
     def limit_masks(self, most: int) -> None:
-        """Limit masks to a number of bytes, at most their usual half of the budget."""
+        """Limit masks to ``most`` bytes, but at most to their usual half of the budget."""
         self.masks.set_budget(min(self.cache_bytes // 2, most))
 
     def nbytes_held(self) -> int:
@@ -309,7 +309,7 @@ class Store:
     def nbytes_of_families(self) -> int:
         """Return the approximate number of bytes of the matchers' configurations and completions.
 
-        Cost: constant per family.
+        Cost: constant for each family.
         """
         return sum(holder.nbytes_held() for holder in (*self.families, *self.budgets))
 
@@ -325,7 +325,7 @@ class Store:
         """Return whether new matchers must use a new store: the permanent data take half of a budget, or
         memory ran out in the middle of a change.
 
-        ``parts``: 3 for a third, and so on.
+        ``parts``: 2 for half of a budget, 3 for a third.
         """
         return (
             self.lock.spoiled

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""UTF-8 byte by byte, and the values of JSON strings."""
+"""UTF-8, byte by byte, and the values of JSON strings."""
 
 # ------------------------------------------------------------------------------------------------
 # The automaton of well-formed UTF-8, over bytes.
@@ -73,7 +73,7 @@ cdef inline int32_t hex_digit(uint8_t c) noexcept nogil:
 
 
 cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept nogil:
-    """Return the number written by the four hexadecimal digits at ``at``, or -1."""
+    """Return the number that the four hexadecimal digits at ``at`` represent, or -1."""
     cdef int32_t digit, code = 0
     cdef size_t i
     if at + 4 > size:
@@ -87,9 +87,9 @@ cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept n
 
 
 cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) except FAILED nogil:
-    """Write the value of a JSON string as UTF-8; return False if it is not one.
+    """Write the value of a JSON string as UTF-8; return False if it is not a JSON string.
 
-    A surrogate without a partner is written as its three bytes, so different strings have different values.
+    An unpaired surrogate is written as its three bytes, so that different strings have different values.
     """
     cdef size_t i = 1
     cdef int32_t code, second
@@ -151,7 +151,7 @@ cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) 
 
 
 def json_string_value(bytes text):
-    """Return the value of a JSON string, quotes included, as UTF-8; None if it is not one."""
+    """Return the value of a JSON string with quotes, as UTF-8; None for another text."""
     cdef vector[uint8_t] out
     cdef const uint8_t* data = text
     if not json_unescape(data, len(text), out):

@@ -1,7 +1,7 @@
-"""One rule to one diagram: expressions become boxes, branches and loops.
+"""Convert a rule to a diagram, in which expressions become boxes, branches and loops.
 
 Sizes are bounded: parts that are nested too deeply or exceed the limit become a box with their text, and long
-choices show only their first alternatives. JSON strings and blanks are named rather than drawn.
+choices show only their first alternatives. JSON strings and whitespace are named rather than drawn.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CHAR_WIDTH: Final = 8.5
 
 
 class DiagramError(StackmaskError):
-    """A diagram that cannot be drawn."""
+    """A diagram cannot be drawn."""
 
 
 def library() -> Any:
@@ -70,7 +70,7 @@ def library() -> Any:
 
 
 class Drawer:
-    """Draw the rules of one grammar. ``places``: the link target of each rule's diagram."""
+    """Draws the rules of one grammar. ``places``: the link target of each rule's diagram."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._railroad = library()
@@ -87,7 +87,7 @@ class Drawer:
     # -- expressions ---------------------------------------------------------------------------------
 
     def _item(self, expr: Expr, depth: int) -> Any:
-        """Return an expression as an item of the library. The depth of calls is bounded by MAX_DEPTH."""
+        """Return the library's item for an expression. MAX_DEPTH bounds the depth of calls."""
         self._left -= 1
         if self._left < 0:
             return self._railroad.Comment("…")
@@ -156,7 +156,7 @@ class Drawer:
         return self._lines(drawn)
 
     def _lines(self, drawn: list[Any]) -> Any:
-        """Return items in one row, or in several if one would be too long."""
+        """Return items in one row, or in several if one row would be too long."""
         lines: list[list[Any]] = [[]]
         width = 0.0
         for item in drawn:
@@ -248,7 +248,7 @@ class Drawer:
 
 
 def _without_doubles(diagram: Any) -> None:
-    """Remove the second copy of the text that the library puts into a link."""
+    """Remove the second copy of the text that the library writes into links."""
     stack = [diagram]
     while stack:
         item = stack.pop()
@@ -289,7 +289,7 @@ def _flat(items: Items[Expr]) -> list[Expr]:
 
 
 def _word(items: list[Expr], at: int) -> str:
-    """Return the letters from an index on that may be upper or lower case."""
+    """Return the letters from an index on that may be in upper or lower case."""
     found = ""
     for item in items[at:]:
         if not isinstance(item, CharClass) or len(item.ranges) != 2:
@@ -302,7 +302,7 @@ def _word(items: list[Expr], at: int) -> str:
 
 
 def _separated(items: list[Expr], at: int) -> tuple[Expr, Expr] | None:
-    """Return item and separator of ``item (separator item)*`` at an index of a sequence, if it is there."""
+    """Return the item and separator of an ``item (separator item)*`` at an index of a sequence, else None."""
     for size in range(1, 4):
         if at + size >= len(items):
             return None
@@ -317,7 +317,7 @@ def _separated(items: list[Expr], at: int) -> tuple[Expr, Expr] | None:
 
 
 def _is_string_character(items: Items[Expr]) -> bool:
-    """Return whether alternatives are a character of a JSON string: one that needs no escape, or an escape."""
+    """Return whether alternatives are the characters of JSON strings: those without escapes, and escapes."""
     if len(items) != 2 or not isinstance(items[0], CharClass) or not isinstance(items[1], Sequence):
         return False
     ranges, escape = items[0].ranges, items[1].items[0]
@@ -363,7 +363,7 @@ def class_label(expr: Expr) -> str:
 
 
 def is_blank(expr: Expr) -> bool:
-    """Return whether a byte class contains only JSON's blanks."""
+    """Return whether a byte class contains only JSON's whitespace."""
     return isinstance(expr, ByteClass) and all(
         byte in _BLANKS for byte in range(256) if expr.mask >> byte & 1
     )
@@ -388,5 +388,5 @@ def cut(label: str) -> str:
 
 
 def extra_columns(label: str) -> int:
-    """Return how many columns a label needs in addition to one for each character: East Asian characters take two."""
+    """Return the number of columns that a label needs beyond one for each character, for East Asian characters."""
     return sum(unicodedata.east_asian_width(character) in "WF" for character in label)

@@ -110,7 +110,7 @@ def svg_text(rules: RuleSet, *, most: int = MAX_RULES) -> str:
 
 
 def sections(rules: RuleSet, *, most: int = MAX_RULES) -> str:
-    """Return the rules as parts of an HTML page: a list of links, and a section for each. Raises, Cost: as ``svg_text``."""
+    """Return the rules as parts of an HTML page: links, and a section for each rule. Raises, Cost: as ``svg_text``."""
     found = _Pictures(rules, most)
     out = io.StringIO()
     if len(found.names) > 1:
@@ -136,7 +136,7 @@ def html_text(rules: RuleSet, title: str, *, most: int = MAX_RULES) -> str:
 
 
 def fragment(rules: RuleSet, *, most: int) -> str:
-    """Return the rules for a notebook: a part of a page, with its style. Raises, Cost: as ``svg_text``."""
+    """Return the rules for a notebook, as part of a page with its style. Raises, Cost: as ``svg_text``."""
     return f"<div><style>{STYLE}</style>\n{sections(rules, most=most)}</div>"
 
 
@@ -157,7 +157,7 @@ MOST: Final = 12  # rules
 
 
 def notebook_html(rules: RuleSet) -> str | None:
-    """Return HTML for a notebook, or None without the drawing library: the notebook then shows the plain line."""
+    """Return HTML for a notebook, or None without the drawing library: the notebook then shows plain text."""
     try:
         return fragment(rules, most=MOST)
     except DiagramError:

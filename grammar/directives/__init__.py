@@ -1,1 +1,1 @@
-"""Parts of EBNF grammars in other languages: JSON Schemas, SQL, markers, grammars given by name."""
+"""Parts of EBNF grammars in other languages: JSON Schemas, SQL, markers, and named grammars."""

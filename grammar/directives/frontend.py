@@ -44,7 +44,7 @@ from stackmask.grammar.turns.parts.merge import Markers, Merger, any_of, any_ove
 
 SQL: Final = "sql"  # the bundled grammar, and the name under which another one takes its place
 Given = Mapping[str, Callable[[frozenset[str]], RuleSet]]
-"""Grammars by name: each makes its rules in normal form, given the special tokens of a vocabulary."""
+"""Functions by grammar name, which create rules in normal form for the special tokens of a vocabulary."""
 
 
 NAME: Final = re.compile(r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*")  # of a rule
@@ -52,7 +52,7 @@ Part_ = TypeVar("Part_")
 
 
 def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
-    """Return grammars by name. Raises: ArgumentError for names that cannot be rules, and values of another kind."""
+    """Return grammars by name. Raises: ArgumentError for names that are invalid for rules, and for other values."""
     if grammars is None:
         return {}
     if not isinstance(grammars, Mapping):
@@ -66,7 +66,7 @@ def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
 
 
 def rules_of(parts: Mapping[str, Any]) -> Given:
-    """Return functions that compute the rules of grammars given by name."""
+    """Return functions that compute the rules of named grammars."""
 
     def rules(part: Any, names: frozenset[str]) -> RuleSet:
         made: RuleSet = (part.for_vocabulary(names) if names else part).normalize()
@@ -76,7 +76,7 @@ def rules_of(parts: Mapping[str, Any]) -> Given:
 
 
 class Directives:
-    """A parsed grammar text; ``rules`` inserts its parts for each vocabulary."""
+    """A parsed grammar text, into which ``rules`` inserts the parts for each vocabulary."""
 
     def __init__(
         self, text: str, *, name: str, base: Path | None, start: str | None, given: Given | None = None
@@ -105,7 +105,7 @@ class Directives:
     def rules(self, special_names: Iterable[str] = ()) -> RuleSet:
         """Return the rules of the text and its parts; the parts have separate namespaces.
 
-        ``special_names``: those of the vocabulary, if known.
+        ``special_names``: names in the vocabulary, if known.
         Raises: GrammarError with the place of the part; SchemaError for a grammar given by name.
         """
         rules, parts = self.loaded
@@ -185,7 +185,7 @@ def _name_of(part: Part) -> str:
 
 
 def _used(rules: RuleSet, parts: Mapping[str, Part]) -> list[str]:
-    """Return the parts that rules refer to, in the order of their positions."""
+    """Return the parts to which rules refer, in the order of their positions."""
     found: dict[str, None] = {}
     for rule in rules.rules.values():
         for node in walk(rule.body):
@@ -221,7 +221,7 @@ _TOKEN: Final = re.compile(r"\"(?:[^\"\\]|\\.)*\"|[{}\[\],:]|[^\s{}\[\],:\"]+")
 
 
 def path_of(where: Where, keyword: str) -> list[str] | None:
-    """Return the names on the path to a keyword; None if it is in another document."""
+    """Return the names on the path to a keyword; None if the keyword is in another document."""
     names = [keyword] if keyword else []
     while not isinstance(where, str):
         where, token = where
@@ -230,10 +230,10 @@ def path_of(where: Where, keyword: str) -> list[str] | None:
 
 
 def place_of(text: str, path: list[str]) -> tuple[int, int]:
-    """Return the position of the value at the end of a path, with its first token; or that of the deepest
+    """Return the position of the value at the end of a path, with its first token; by default, of the deepest
     existing part.
 
-    ``text``: JSON. The last one of duplicate names counts, as in Python.
+    ``text``: JSON. The last of several equal names counts, as in Python.
     Cost: linear.
     """
     best = (0, 1)
@@ -288,8 +288,8 @@ _MORE_TEXT: Final = Repeat(ANY_CHAR, 1, None)
 class FreeText:
     """Free text with triggers, for one vocabulary; shared parts are created once.
 
-    The first complete trigger counts, and the longest of several; a longer one may continue where a shorter
-    one could end. An excluded string does not end the text: it never occurs.
+    The first complete trigger counts, or the longest of several; a longer one may continue where a shorter
+    one could end. An excluded string does not end the text, but never occurs in it.
     """
 
     def __init__(self, dispatch: Dispatch, markers: Markers) -> None:
@@ -307,8 +307,8 @@ class FreeText:
     def part(self, part: Part) -> Expr:
         """Return a part.
 
-        ``text`` is the text before any trigger, ``mark`` a trigger, ``until`` both in one, ``last`` the text
-        after the last trigger, and ``stop`` its end.
+        ``text`` is the text before a trigger, ``mark`` a trigger, ``until`` both together, ``last`` the text
+        after the last trigger, and ``stop`` the end of this text.
         """
         dispatch = self.dispatch
         if part.kind == "mark":
@@ -324,7 +324,7 @@ class FreeText:
         return choice([self.before, *stopped] if dispatch.may_end else stopped)
 
     def _plain(self, words: list[str]) -> list[str]:
-        """Return the words that are text, each once."""
+        """Return the words that are text, without duplicates."""
         spend(4 * len(words))
         return [word for word in dict.fromkeys(words) if not self.markers.holds(word)]
 
@@ -348,8 +348,8 @@ class FreeText:
 def substring_rules(chunks: tuple[str, ...]) -> RuleSet:
     """Return the rules for any run of consecutive chunks, including the empty one.
 
-    They are the suffix automaton of the chunks (Blumer et al., 1985): one rule for each state, at most two
-    for each chunk.
+    The rules are the suffix automaton of the chunks (Blumer et al., 1985), with one rule for each state, and
+    at most two for each chunk.
     Cost: linear in the chunks.
     """
     following: list[dict[str, int]] = [{}]

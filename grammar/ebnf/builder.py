@@ -1,4 +1,4 @@
-"""Callbacks of Lark: build the tree of a file while the parser reduces, and report errors in terminals."""
+"""Callbacks of Lark that build a file's tree while the parser reduces, and report errors in terminals."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ _JSON_PLAIN: Final = Repeat(CharClass(charclass.negate(((0, 0x1F), (0x22, 0x22),
 
 
 class MacroValue(NamedTuple):
-    """An argument: a string, number, flag, name or tuple; ``name``: that of a named argument, ``""`` for
-    others.
-    """
+    """An argument: a string, number, flag, name or tuple. ``name``: its name, ``""`` if it has none."""
 
     kind: str
     text: str
@@ -72,7 +70,7 @@ class MacroValue(NamedTuple):
 
 
 class MacroCall(NamedTuple):
-    """A macro with its arguments."""
+    """A macro call with its arguments."""
 
     name: str
     values: list[MacroValue]
@@ -89,7 +87,7 @@ class Arguments:
         self._named = {value.name: value for value in call.values if value.name}
 
     def wrong(self, problem: str, value: MacroValue | None, help: str = "") -> None:
-        """Report an error in a value, or in the call."""
+        """Report an error in a value, or in the whole call."""
         span = value.span if value is not None else self.call.span
         self.problems.at(span, "G020", f"`{self.call.name}`: {problem}", help, "here")
 
@@ -128,7 +126,7 @@ class Arguments:
         return (value.items or ()) if value.kind == "tuple" else (value,)
 
     def finish(self) -> None:
-        """Report named arguments that the macro does not have, and duplicates."""
+        """Report duplicate arguments, and named arguments that the macro does not have."""
         known = NAMED.get(self.call.name, ())
         seen: set[str] = set()
         for value in self.call.values:
@@ -197,7 +195,7 @@ def _regex(arguments: Arguments, _: Module) -> Node:
 
 
 def _part(module: Module, call: MacroCall, kind: str, text: str, dispatch: Dispatch) -> Terminal:
-    """Return a leaf for a part of the file whose meaning may depend on the vocabulary."""
+    """Return a leaf for a part of the file whose meaning can depend on the vocabulary."""
     name = f"%{kind}{text}.{call.span.source}.{call.span.start}"
     module.parts[name] = Part(kind, text, call.span, dispatch)
     return Terminal(RuleRef(name, span=call.span), call.span)
@@ -271,7 +269,7 @@ def _tag_dispatch(arguments: Arguments, module: Module) -> Node:
 
 
 def _beginnings(triggers: tuple[str, ...], sizes: set[int]) -> set[str]:
-    """Return the prefixes of triggers, of a given number of characters each."""
+    """Return the prefixes of triggers that have one of the given numbers of characters."""
     found: set[str] = set()
     for trigger in triggers:
         spend(len(sizes) * (1 + len(trigger) // 16))
@@ -321,9 +319,7 @@ class JSONBody(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """The JSON blocks by the offset of their directive, and the macro names that are also names of rules in
-    this file.
-    """
+    """The JSON blocks by the offsets of their directives, and macro names that also name rules here."""
 
     bodies: Mapping[int, JSONBody]
     rules: Collection[str]
@@ -335,7 +331,7 @@ NOTHING_CUT: Final = Cut({}, frozenset())
 class Builder(TreeMaker):
     """The callbacks of one parse, named after the rules of ``ebnf.lark``; ``children`` are tokens and nodes.
 
-    Not thread-safe: used by one thread at a time, with its parser.
+    Not thread-safe: one thread at a time uses it, together with its parser.
     """
 
     def __init__(self) -> None:
@@ -344,9 +340,7 @@ class Builder(TreeMaker):
     def begin(
         self, text: str, offset: int, module: Module, problems: Collector, cut: Cut = NOTHING_CUT
     ) -> None:
-        """Prepare to parse the piece of ``text`` that starts at ``offset``; ``cut``: the blocks that were cut
-        out of it.
-        """
+        """Prepare to parse the piece of ``text`` that starts at ``offset``. ``cut``: the removed blocks."""
         super().__init__(text, problems)
         self.offset, self.module, self.cut = offset, module, cut
 
@@ -499,7 +493,7 @@ class Builder(TreeMaker):
         return self._name(children[0])
 
     def macro_name(self, token: Any) -> Any:
-        """Return the token of a macro, or of a name if a rule has that name; called by the lexer."""
+        """Return a macro's token, or a name's token if a rule has that name; called by the lexer."""
         return token.update(type="NAME") if token in self.cut.rules else token
 
     def macro(self, children: list[Any]) -> Node:
@@ -600,7 +594,7 @@ class Builder(TreeMaker):
         return tree.Terminal(RuleRef(name, span=span), span)
 
     def _ecma_regex(self, span: Span, close: int) -> Node:
-        """Return an ECMA-262 pattern, whose problems are reported with their positions in the whole text."""
+        """Return an ECMA-262 pattern. Its problems are reported with their positions in the whole text."""
         first = span.start + 1
         try:
             return tree.Terminal(

@@ -1,11 +1,10 @@
 """Load a grammar and its imports, resolve names across files, and build one rule set.
 
 In a syntactic rule every terminal is followed by the skip expression, so that skipped text may occur between
-any two terminals and after the last one; a start rule also gets the skip before it. Placing it after
-terminals (not between elements) makes it appear exactly once between two terminals even if optional parts are
-missing, and adds nothing before a recursive call. Terminals are literals, classes, regexes, special tokens,
-lexical and imported rules, operands of `&`, `-` and `!`, the operands of `@push`, and the expressions before
-`!>>`.
+any two terminals and after the last one; a start rule also begins with the skip. The position after terminals
+(not between elements) puts exactly one skip between two terminals even if optional parts are missing, and
+nothing before a recursive call. Terminals are literals, classes, regexes, special tokens, lexical and
+imported rules, operands of `&`, `-` and `!`, the operands of `@push`, and the expressions before `!>>`.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ def load_with_parts(
     """Build the rule set of a grammar text, which may refer to parts.
 
     ``given``: names of grammars that the text may use as rules.
-    ``name`` is shown in diagnostics; ``base`` is the folder that imported paths are relative to; ``start``
-    None means ``root`` if there is such a rule, else the first one.
+    ``name`` is shown in diagnostics. ``base`` is the folder to which imported paths are relative. ``start``
+    None means the rule ``root`` if it exists, else the first one.
     Raises: GrammarError with the problems of all files at once.
     """
     enter("reading the grammar")
@@ -72,7 +71,7 @@ def load_with_parts(
 
 @dataclass(slots=True, eq=False)
 class _File:
-    """One parsed file. ``meaning``: the file and name that define each of its names; ``prefix``: that of its rules."""
+    """One parsed file. ``meaning``: the defining file and name of each of its names; ``prefix``: of its rules."""
 
     module: Module
     base: Path | None
@@ -89,7 +88,7 @@ class _Loader:
         self.by_path: dict[Path, _File] = {}
 
     def add(self, text: str, name: str, base: Path | None, path: Path | None) -> _File:
-        """Parse a text; its imports are followed later."""
+        """Parse a text. Its imports are followed later."""
         module, problems = self.sources.parsed(text, name, path)
         file = _File(module, base, problems)
         self.files.append(file)
@@ -183,7 +182,7 @@ class _Loader:
         file.meaning[local.name] = (source, outer.name)
 
     def report_undefined(self) -> None:
-        """Report undefined names, and unusable restrictions and directives."""
+        """Report undefined names, and restrictions and directives that cannot be used."""
         for file in self.files:
             module, problems = file.module, file.problems
             text = self.sources.texts[problems.source].text
@@ -242,7 +241,7 @@ class _Loader:
     # -- linking ----------------------------------------------------------------------------------
 
     def link(self, start: str) -> RuleSet:
-        """Build all rules of the first file, and the required ones of the others."""
+        """Build all rules of the first file, and the required rules of the others."""
         self._choose_prefixes()
         made: dict[int, FileRules] = {}
         for file in self.files:
@@ -276,7 +275,7 @@ class _Loader:
         return RuleSet(rules, full_start, self._initial_stack(), tuple(self.sources.texts))
 
     def _choose_prefixes(self) -> None:
-        """Give each imported file a prefix for its names that is not a prefix of any other name."""
+        """Choose for each imported file a prefix of its names that is not a prefix of any other name."""
         taken: set[str] = set()
         for file in self.files[1:]:
             name = self.sources.texts[file.problems.source].name
@@ -299,7 +298,7 @@ class _Loader:
 
 
 def _explain_names(file: _File, text: str) -> None:
-    """Point out that an unknown directive is the name of a rule, if there is one."""
+    """Explain an unknown directive that has the name of a rule, if there is such a rule."""
     for index, problem in enumerate(file.problems.found):
         span = problem.span
         if problem.code != "G012" or span is None:
@@ -316,8 +315,8 @@ def _explain_names(file: _File, text: str) -> None:
 def lexical_rules(module: Module) -> set[str]:
     """Return the names of the rules of a file in which the skip rule is not inserted.
 
-    These are the UPPER-CASE ones, those named by ``%lexical`` or ``%skip``, and all that such a rule, an
-    operand of `&`, `-` or `!`, or ``@push`` refers to; except those named by ``%syntactic``.
+    These are rules with UPPER-CASE names, rules named by ``%lexical`` or ``%skip``, and all rules to which
+    such a rule, an operand of `&`, `-` or `!`, or ``@push`` refers, except for those named by ``%syntactic``.
     """
     syntactic = {name.name for name in module.syntactic}
     pending = [name for name in module.known if name.isupper()]
@@ -345,7 +344,7 @@ def _names(node: Node) -> list[str]:
 
 
 class FileRules:
-    """Build the rules of one file; ``names`` maps its names to those of the whole rule set."""
+    """Builds the rules of one file; ``names`` maps its names to names of the whole rule set."""
 
     def __init__(self, module: Module, prefix: str, names: Mapping[str, str]) -> None:
         self.module, self.names = module, names
@@ -441,8 +440,7 @@ def _place(node: Node) -> ir.Span | None:
 def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir.NotFollowedBy:
     """Return the restriction for an operand.
 
-    The operand is a class, a single ASCII character, a choice of these, or a rule of the same file that is
-    one of these.
+    The operand is a class, a single ASCII character, a choice of these, or a local rule with such a body.
     """
     imported = {local.name for wanted in module.imports for _, local in wanted.items}
     mask = 0
@@ -474,7 +472,7 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir
 
 
 def first_bytes(expr: Expr) -> int | None:
-    """Return the mask of the possible first bytes of a one-character expression; None if it is not one."""
+    """Return the mask of possible first bytes of a one-character expression; None for other expressions."""
     match expr:
         case ir.CharClass(ranges):
             return charclass.follow_mask(ranges)

@@ -159,7 +159,7 @@ _CHARACTERS["'"], _CHARACTERS["="] = _CHARACTERS['"'], _CHARACTERS[":"]
 
 
 class Messages:
-    """Messages by parser state and token type, collected by running ``parse``, which raises, on examples."""
+    """Messages by parser state and token type, from the errors that ``parse`` raises for examples."""
 
     def __init__(self, parse: Callable[[str], object]) -> None:
         from lark.exceptions import UnexpectedToken
@@ -313,7 +313,7 @@ _KINDS: Final = {
 
 
 class _Parser:
-    """A parser with its builder and its messages, for one thread at a time."""
+    """A parser with its builder and its messages, used by one thread at a time."""
 
     def __init__(self) -> None:
         from lark import Lark  # which takes time, and bundled grammars do without
@@ -330,7 +330,7 @@ class _Parser:
 
     @cached_property
     def messages(self) -> Messages:
-        """The messages for the states of this parser; another one may number its states differently."""
+        """The messages for the states of this parser. Other parsers may number their states differently."""
         return self._find_messages()
 
     @uncounted
@@ -381,10 +381,10 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
 
 def read_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
-    """Return the tokens of a file except ``::=``: the layout, text, start and end of each.
+    """Return the tokens of a file except ``::=``: for each its layout, text, start and end.
 
     JSON belongs to its directive. If there are errors, they are reported, and the result is empty.
-    Cost: that of parsing it, and a few microseconds per token.
+    Cost: that of parsing the text, and a few microseconds per token.
     """
     parse_module(text, problems.source, problems)
     if problems.found:
@@ -413,8 +413,7 @@ def comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_cut(text: str, problems: Collector) -> tuple[str, Cut]:
-    """Return a text with JSON blanked out, since a regular expression cannot find its end, and the JSON that
-    was cut out.
+    """Return a text whose JSON is replaced by spaces, since no regex can find its end, and the JSON.
 
     If a file defines or imports a rule with a macro's name, the name refers to that rule. Cost: linear.
     """
@@ -453,7 +452,7 @@ def _next_head(text: str, begin: int) -> int:
 
 
 def _parse_pieces(text: str, module: Module, problems: Collector, cut: Cut, parser: _Parser) -> None:
-    """Parse each rule separately, so that an error in one does not hide those in others."""
+    """Parse each rule separately, so that an error in one rule does not hide errors in others."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
     messages = parser.messages

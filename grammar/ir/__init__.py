@@ -1,4 +1,4 @@
-"""The intermediate representation: what every front end produces and the automaton is built from.
+"""The intermediate representation, which every front end produces, and from which the automaton is built.
 
 A :class:`Grammar` is a set of named rules over :class:`Expr`. Expressions are immutable, compare by structure
 (ignoring source positions) and denote a language of byte strings in which special tokens may occur as
@@ -110,8 +110,7 @@ class Span:
 
 
 class TokenLimit(NamedTuple):
-    """An alternative to the action of a plain-text capture: the text takes at most a given number of tokens,
-    one or more.
+    """An alternative to the action of a plain-text capture: a limit on the text's number of tokens.
 
     A token counts if it contains a byte of the text. If the last one ends inside a character, further tokens
     may complete it.
@@ -121,11 +120,11 @@ class TokenLimit(NamedTuple):
 
 
 Action: TypeAlias = _L["push", "new", "key"] | Callable[[Hashable, bytes], Hashable | None] | TokenLimit
-"""``"push"`` pushes the captured bytes on the stack of texts, and so does ``"new"``, which forbids a text that it has
-pushed since the last ``"push"``; a callable maps (value, captured bytes) to a
-new value, or to None to forbid the return; see :func:`never_forbids`. It must be pure, deterministic and bounded.
-``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this object; see
-:class:`KeySpec`. A :class:`TokenLimit` takes no text, but counts tokens."""
+"""``"push"`` pushes the captured bytes on the stack of texts; so does ``"new"``, which forbids a text that it
+has pushed since the last ``"push"``; a callable maps (value, captured bytes) to a
+new value, or to None to forbid the return; see :func:`never_forbids`. Callables must be pure, deterministic
+and bounded. ``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this
+object; see :class:`KeySpec`. A :class:`TokenLimit` receives no text, but counts tokens."""
 
 Resolver: TypeAlias = _L["top", "level", "deeper"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; ``"level"`` and ``"deeper"`` mean an indentation of the same
@@ -133,34 +132,33 @@ width, and a wider one, by Python's rules; a callable maps the value to a regula
 
 
 class Owed(NamedTuple):
-    """A value's knowledge about the rest of its text, beyond the grammar: see :class:`KnowsRest`."""
+    """The knowledge of a value about the rest of its text, beyond the grammar: see :class:`KnowsRest`."""
 
     size: int
     """The approximate number of bytes that the text needs beyond the grammar's requirements."""
     text: str
-    """A continuation of the text that (partly) meets this need; it need not be allowed everywhere."""
+    """A continuation of the text that meets this need, at least partly; it need not be allowed everywhere."""
     in_name: bool
-    """Whether the text of the open capture so far is a part of it."""
+    """Whether the text of the open capture so far is a part of this continuation."""
 
 
 class KnowsRest(Protocol):
     """A value, returned by actions, that guides the search for a short completion of the text.
 
-    It is only a hint: the result of the search is always a string of the grammar.
+    This is only a hint: the result of the search is always a string of the grammar.
     """
 
     def __owed__(self, begun: str | None) -> Owed:
         """Return the text that is still required. ``begun``: the text of the innermost open capture; None if
-        none keeps all of it.
+        no capture keeps all of its text.
         """
 
 
 class HasStandIn(Protocol):
-    """A value, returned by actions, with a stand-in that can represent it for many texts at once.
+    """A value, returned by actions, with a stand-in that can represent the value for many texts at once.
 
-    In the stand-in, names that behave alike are one name, and so are all continuations. If the answer of an
-    action or a resolver is not the same for all of them, it raises :class:`Undecided`: then the value itself
-    is used.
+    In the stand-in, equivalent names are one name, and so are all continuations. If the answer of an action
+    or a resolver is not the same for all of them, it raises :class:`Undecided`, and the value itself is used.
     """
 
     stands_in: bool
@@ -171,7 +169,7 @@ class HasStandIn(Protocol):
 
 
 class Undecided(Exception):
-    """Raised by actions and resolvers: the answer depends on information that the stand-in lacks."""
+    """Raised by actions and resolvers if the answer depends on information that the stand-in lacks."""
 
 
 class KeySyntax(NamedTuple):
@@ -194,18 +192,18 @@ _Resolver = TypeVar("_Resolver", bound=Callable[..., "Expr"])
 def never_forbids(action: _Callable) -> _Callable:
     """Mark an action that never returns None, so that the masks around it can be cached independently of the state.
 
-    Raises: ResolverError, from the step that runs the action, if it does.
+    Raises: ResolverError, from the step that runs the action, if it returns None.
     """
     action.__dict__["never_forbids"] = True
     return action
 
 
 def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callable], _Callable]:
-    """Mark an action that may return None only if ``test`` of the value and the text so far is true.
+    """Mark an action that returns None only if ``test`` of the value and the text so far is true.
 
     The test must be true if any text that begins with the text so far would be forbidden; it is also called
-    with the values and texts of other actions. It avoids calling the action for every token that may end the
-    capture.
+    with the values and texts of other actions. So the action need not be called for every token that may end
+    the capture.
     """
 
     def mark(action: _Callable) -> _Callable:
@@ -218,9 +216,9 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
 def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
     """Mark an action that needs only the first ``count`` bytes of its text: only these are stored and passed.
 
-    Texts of captures within it are left out, since their own actions have processed them. Inside a capture
-    that keeps all of its text, everything is stored for that one, and the first bytes are passed regardless.
-    Texts of any length with the same beginning then lead to the same state.
+    Texts of inner captures are excluded, since their own actions have processed them. Inside a capture that
+    keeps all of its text, all bytes are stored for that one, but only the first bytes are passed here. Texts
+    of any length with the same beginning then lead to the same state.
     """
 
     def mark(action: _Callable) -> _Callable:
@@ -233,10 +231,11 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
 def tells_apart(
     of: Callable[[Any], Hashable], test: Callable[[Any, bytes], bool]
 ) -> Callable[[_Callable], _Callable]:
-    """Mark an action for which most texts are equivalent if its value is a stand-in: it gets :data:`ALIKE` for them.
+    """Mark an action for which most texts are equivalent if its value is a stand-in; :data:`ALIKE` replaces
+    them.
 
-    ``test`` takes the result of ``of`` for the value, or None if that is undecided, and the text so far; it
-    returns whether no continuation of that text is one of them.
+    ``test`` takes the result of ``of`` for the value, or None if it is undecided, and the text so far; it
+    returns whether the text has no continuation among these texts.
     """
 
     def mark(action: _Callable) -> _Callable:
@@ -260,14 +259,14 @@ def depends_on(of: Callable[[Any], Hashable]) -> Callable[[Callable[[Any], Expr]
 
 
 ALIKE: Final = b"\0"
-"""The text that stands in for equivalent texts in an action marked with :func:`tells_apart`."""
+"""The text that represents equivalent texts in an action marked with :func:`tells_apart`."""
 
 
 def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
     """Mark a resolver whose answers contain only strings that match ``bound``, a regular expression.
 
-    If the value is unknown, only strings of the bound are then tried one by one; without a bound, all are.
-    This is worthwhile for a few words; for names, stepping through the trie is cheaper.
+    If the value is unknown, only strings of the bound are tried one by one; without a bound, all strings are.
+    This pays off for a few words; for names, stepping through the trie is cheaper.
     """
 
     def mark(resolver: _Resolver) -> _Resolver:
@@ -280,8 +279,8 @@ def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
 def follows_restrictions(resolver: _Resolver) -> _Resolver:
     """Mark a resolver of a rule that may occur while a follow restriction is pending.
 
-    Strings that begin with a byte forbidden by the restriction are left out there; the grammar must allow
-    another continuation at such a position, such as a leading blank.
+    Strings that begin with a byte forbidden by the restriction are excluded there; the grammar must allow
+    another continuation at such a position, such as leading whitespace.
     """
     resolver.__dict__["follows_restrictions"] = True
     return resolver
@@ -294,11 +293,11 @@ class KeySpec:
     ``slots``: the number of declared names, numbered from 0. Other keys are strings. ``required``: slots that
     must be taken before the object may end. ``ordered``: slots come in ascending order, and undeclared keys
     after them, once all required slots are taken. ``min_count``, ``max_count``: bounds on the number of all
-    keys. ``open``: undeclared keys are allowed, and never run out: there is always an unused one.
+    keys. ``open``: undeclared keys are allowed, and never run out.
 
-    A slot may be taken if it is free and the object can still end afterwards: what is required and missing
-    must fit into ``max_count``, and when ordered no required slot may be skipped, nor so many that
-    ``min_count`` cannot be reached. The same holds for undeclared keys. So if the spec is satisfiable
+    A slot may be taken if it is free and the object can still end afterwards: missing required slots must fit
+    into ``max_count``, and if ordered, no required slot may be skipped, nor so many slots that ``min_count``
+    cannot be reached. The same holds for undeclared keys. So if the spec is satisfiable
     (:meth:`is_satisfiable`), an object can always continue or end.
     """
 
@@ -350,7 +349,7 @@ ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """One source file of a grammar: its display name and its text, for diagnostics."""
+    """One source file of a grammar, with its display name and its text, for diagnostics."""
 
     name: str
     text: str
@@ -358,7 +357,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Rules by name, a start rule, and the initial semantic state.
+    """Rules by name, with a start rule and the initial semantic state.
 
     ``initial`` is a tuple of bytes (a stack of strings, bottom first) for the built-in ``push``/``top``, or
     any hashable value if actions and resolvers are callables.
@@ -369,4 +368,4 @@ class RuleSet:
     initial: Hashable = ()
     sources: tuple[SourceText, ...] = ()
     as_part: Any = field(default=None, init=False, compare=False, repr=False)
-    """Cached data about the rules as a part of others; None until requested."""
+    """Cached data about these rules as a part of others; None until requested."""

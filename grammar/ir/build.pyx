@@ -113,9 +113,7 @@ MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
 
 
 def is_nothing(expr):
-    """Return whether the expression is syntactically the empty language (operands of ``&`` are not
-    inspected).
-    """
+    """Return whether the expression is syntactically the empty language, except for operands of ``&``."""
     return means_nothing(expr)
 
 
@@ -192,7 +190,7 @@ cdef object choice_of(tuple items, object span):
 
 
 def repeat(item, low, high, span=None):
-    """Return the item repeated low to high times; nested repetitions are merged if the counts leave no gaps."""
+    """Return low to high repetitions of the item; nested ones are merged if the counts leave no gaps."""
     if high == 0 or is_epsilon(item) or (means_nothing(item) and low == 0):
         return EPSILON
     if means_nothing(item):
@@ -279,7 +277,7 @@ cdef object rewritten(object expr, object leaf, dict known):
 
 @cython.final
 cdef class Renaming:
-    """New names for the rules that expressions refer to. ``count``: the number of nodes visited."""
+    """New names for the rules to which expressions refer. ``count``: the number of visited nodes."""
 
     cdef dict names
     cdef bint changes           # whether the body at hand has other names
@@ -332,7 +330,7 @@ cdef class Renaming:
 
 
 def referred(body):
-    """Return the names of the rules that an expression refers to, in order. Cost: linear, no recursion."""
+    """Return the names of the rules to which an expression refers, in order. Cost: linear, no recursion."""
     cdef list found = [], todo = [body]
     cdef set seen = set()
     cdef object expr, key
@@ -411,7 +409,7 @@ def survey(body):
 
 
 def derives(expr, productive):
-    """Return whether an expression derives any string, given which rules do. Cost: linear; recursion as ``rewrite``."""
+    """Return whether an expression derives a string, given productive rules. Cost: linear; recursion as ``rewrite``."""
     return is_derived(expr, productive, {})
 
 
@@ -444,8 +442,7 @@ cdef bint is_derived(object expr, object productive, dict known) except FAILED:
 
 
 def without_nothing(expr):
-    """Return an expression without alternatives that are syntactically empty, except for operands of
-    operators.
+    """Return an expression without syntactically empty alternatives, except for operands of operators.
 
     Cost: linear; recursion as ``rewrite``.
     """
@@ -484,8 +481,8 @@ cdef object dropped(object expr, dict known):
 
 
 def effects_of(rules):
-    """Return whether some rule restricts the following text, tests the semantic state or keys, or may change
-    it.
+    """Return three flags: whether some rule restricts the following text, tests the semantic state or keys,
+    or may change the state.
     """
     cdef int flags = 0
     for rule in rules.values():

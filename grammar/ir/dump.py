@@ -1,4 +1,4 @@
-"""Write expressions and rule sets as text: stable, readable, and in the EBNF dialect where it has a notation."""
+"""Write expressions and rule sets as stable, readable text, in the EBNF dialect where it has a notation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def dump(rules: RuleSet) -> str:
 
 
 def summary(rules: RuleSet) -> str:
-    """Return the number of rules written by the author, without those added for ``%skip``, and the start rule."""
+    """Return the number of the author's rules (without those added for ``%skip``), and the start rule."""
     count = sum("%" not in name for name in rules.rules)
     start = rules.start
     body = rules.rules[start].body
@@ -60,9 +60,9 @@ def _dump_initial(initial: Hashable) -> str:
 
 
 def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
-    """Return an expression as text. ``spelled``: called for the replacement of each part.
+    """Return an expression as text. ``spelled``: returns the replacement of each part.
 
-    Cost: linear; no recursion, as expressions may be deep.
+    Cost: linear; no recursion, since expressions may be deep.
     """
     out: list[str] = []
     stack: list[tuple[Expr, int] | str] = [(expr, _ALTERNATIVE)]
@@ -77,7 +77,7 @@ def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
 
 
 def _pieces(expr: Expr, place: int) -> list[tuple[Expr, int] | str]:
-    """Return an expression's text with its parts still to be expanded."""
+    """Return an expression's text as pieces, with its parts still to be expanded."""
     match expr:
         case Choice(()):
             return ["<nothing>"]

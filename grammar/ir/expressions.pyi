@@ -13,7 +13,7 @@ class Expression:
 
 @final
 class Literal(Expression):
-    """Exactly these bytes."""
+    """These exact bytes."""
 
     __match_args__ = ("data", "span")
     def __init__(self, data: bytes, span: Span | None = None) -> None: ...
@@ -49,7 +49,7 @@ class Sequence(Expression):
 
 @final
 class Choice(Expression):
-    """Any of the items."""
+    """The alternatives of the items."""
 
     __match_args__ = ("items", "span")
     def __init__(self, items: tuple[Expr, ...], span: Span | None = None) -> None: ...
@@ -58,7 +58,7 @@ class Choice(Expression):
 
 @final
 class Repeat(Expression):
-    """Invariant: 0 <= min, and min <= max where max is given."""
+    """Invariant: 0 <= min, and min <= max if max is given."""
 
     __match_args__ = ("item", "min", "max", "span")
     def __init__(self, item: Expr, min: int, max: int | None, span: Span | None = None) -> None: ...
@@ -168,8 +168,8 @@ class Slot(Expression):
 
 @final
 class KeyTest(Expression):
-    """``"close"``: the object may end. ``"continue"``: another key may follow. ``"undeclared"``: one without
-    a slot.
+    """``"close"``: the object may end. ``"continue"``: another key may follow. ``"undeclared"``: a key
+    without a slot may follow.
 
     Invariant: an item of a sequence whose continuation there is not nullable.
     """
@@ -223,6 +223,6 @@ Expr: TypeAlias = (
 
 def children(expr: Expr) -> tuple[Expr, ...]: ...
 def is_pure(expression: Expr) -> bool:
-    """Return whether it consists only of characters: no reference, token, restriction or semantic state."""
+    """Return whether the expression only has characters: no reference, token, restriction or state."""
 
 def walk(expr: Expr) -> Iterator[Expr]: ...

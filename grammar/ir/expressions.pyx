@@ -1,9 +1,9 @@
 """The expression nodes; ``ir`` defines their meaning.
 
-A schema creates thousands of them, and the lowering reads them: so they are extension types, which record the
-properties of their parts, their hash and their term. They also take most of the memory of a process with many
-grammars. Since nodes are immutable, they cannot form cycles, so Python's cyclic garbage collector does not
-track them.
+A schema creates thousands of nodes, and the lowering reads them. So they are extension types, which record
+the properties of their parts, their hash and their term. Nodes also take most of the memory of a process with
+many grammars. Since they are immutable, they cannot form cycles, so Python's cyclic garbage collector does
+not track them.
 """
 
 cimport cython
@@ -56,7 +56,7 @@ cdef class Expression:
         return fields[: len(fields) - 1]
 
     cdef int take(self, object part) except FAILED:
-        """Record the properties of a part. Regex readers temporarily insert nodes of their own."""
+        """Record the properties of a part. Regex readers temporarily insert their own nodes."""
         if not isinstance(part, Expression):
             self.flags |= IMPURE | FOREIGN
             self.depth = max(self.depth, 1)
@@ -67,7 +67,7 @@ cdef class Expression:
         return 0
 
     cdef int take_all(self, tuple parts) except FAILED:
-        """Record the properties of all parts of a node, which completes its own."""
+        """Record the properties of all parts of a node, and so complete the node's own properties."""
         cdef Py_ssize_t i
         for i in range(len(parts)):
             self.take(parts[i])
@@ -77,9 +77,7 @@ cdef class Expression:
         return 0
 
     cdef int take_item(self, object item) except FAILED:
-        """Record the properties of the only part of a node without other objects that the collector must
-        track.
-        """
+        """Record the properties of a node's only part; the collector need not track other objects of it."""
         self.take(item)
         if not self.flags & FOREIGN:
             PyObject_GC_UnTrack(<PyObject*>self)
@@ -89,7 +87,7 @@ cdef class Expression:
 @cython.final
 @cython.no_gc
 cdef class Literal(Expression):
-    """Exactly these bytes."""
+    """These exact bytes."""
 
     __match_args__ = ("data", "span")
 
@@ -154,7 +152,7 @@ cdef class Sequence(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Choice(Expression):
-    """Any of the items."""
+    """The alternatives of the items."""
 
     __match_args__ = ("items", "span")
 
@@ -171,7 +169,7 @@ cdef class Choice(Expression):
 @cython.final
 @cython.trashcan(True)
 cdef class Repeat(Expression):
-    """Invariant: 0 <= min, and min <= max where max is given."""
+    """Invariant: 0 <= min, and min <= max if max is given."""
 
     __match_args__ = ("item", "min", "max", "span")
 
@@ -359,8 +357,8 @@ cdef class Slot(Expression):
 @cython.final
 @cython.no_gc
 cdef class KeyTest(Expression):
-    """``"close"``: the object may end. ``"continue"``: another key may follow. ``"undeclared"``: one without
-    a slot.
+    """``"close"``: the object may end. ``"continue"``: another key may follow. ``"undeclared"``: a key
+    without a slot may follow.
 
     Invariant: an item of a sequence whose continuation there is not nullable.
     """
@@ -455,7 +453,7 @@ def children(expression):
 
 
 def is_pure(expression):
-    """Return whether it consists only of characters: no reference, token, restriction or semantic state."""
+    """Return whether the expression only has characters: no reference, token, restriction or state."""
     return isinstance(expression, Expression) and not (<Expression>expression).flags
 
 

@@ -1,4 +1,4 @@
-"""Rules composed of parts, each with its own rule set."""
+"""Rules composed of parts, each of which has its own rule set."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from stackmask.grammar.ir.expressions import Rule, RuleRef, Scope
 
 
 class PartedRules(Mapping[str, Rule]):
-    """The rules of a whole and of its parts. The parts' rules are renamed on demand.
+    """The rules of a composition and of its parts. The parts' rules are renamed on demand.
 
-    ``own``: the rules of the whole. ``parts``: the facts about each part, by the name of its start rule in
-    the whole. The automaton needs only these, so a lowered part is shared by every whole that contains it.
+    ``own``: the rules of the composition. ``parts``: the facts about each part, by the name of its start rule
+    in the composition. The automaton only needs these, so that compositions share lowered parts.
     """
 
     __slots__ = ("_all", "_write", "own", "parts")
@@ -20,7 +20,7 @@ class PartedRules(Mapping[str, Rule]):
     def __init__(
         self, own: dict[str, Rule], parts: dict[str, PartFacts], write: Callable[[], dict[str, Rule]]
     ) -> None:
-        """``write``: returns all rules under their names in the whole."""
+        """``write``: returns all rules under their names in the composition."""
         self.own = own
         self.parts = parts
         self._write = write
@@ -55,11 +55,11 @@ class PartedRules(Mapping[str, Rule]):
 
 
 class PartFacts:
-    """Facts about a rule set as a part of others; they do not refer back to that rule set.
+    """Facts about a rule set as a part of others, without references to the rule set.
 
-    ``restricts``: it restricts the following text. ``depends``: it depends on the semantic state or keys of
-    an object. ``keeps_state``: it may change the semantic state. ``lowered``: the number of the tables, and
-    its start rule lowered in them; None if unknown.
+    ``restricts``: the part restricts the following text. ``depends``: it depends on the semantic state or
+    keys of an object. ``keeps_state``: it may change the semantic state. ``lowered``: the number of the
+    tables, and the start rule lowered in them; None if unknown.
     """
 
     __slots__ = ("_meant", "depends", "keeps_state", "lowered", "restricts", "rules", "start")

@@ -1,4 +1,4 @@
-"""What the text on top of the stack means to `top`, `level` and `deeper`, and which texts `new` refuses."""
+"""The meaning of the stack's top for `top`, `level` and `deeper`, and the texts that `new` refuses."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _CELL: Final = choice([Repeat(_SPACE, TAB, TAB), sequence([Repeat(_SPACE, 0, TAB
 
 
 class NewText(bytes):
-    """A text on the stack of a recogniser that `new` has put there."""
+    """A text that `new` has put on the stack of a recogniser."""
 
     __slots__ = ()
 
 
 def is_taken(stack: tuple[bytes, ...], text: bytes) -> bool:
-    """Return whether `new` has put a text on the stack, after all that `push` has put there."""
+    """Return whether `new` has put a text on the stack after the last text from `push`."""
     for each in reversed(stack):
         if not isinstance(each, NewText):
             return False
@@ -31,9 +31,10 @@ def is_taken(stack: tuple[bytes, ...], text: bytes) -> bool:
 
 
 def indentation(text: bytes) -> tuple[int, int]:
-    """Return how far a text is indented, as Python's tokenizer counts: in columns with tabs of eight, and in characters.
+    """Return the indentation of a text, as Python's tokenizer counts: in columns (tabs of eight) and in
+    characters.
 
-    What comes before its last character that is neither a blank nor a tab does not count.
+    Text up to its last character other than space and tab does not count.
     """
     column = count = 0
     for byte in text:
@@ -46,7 +47,7 @@ def indentation(text: bytes) -> tuple[int, int]:
 
 
 def level(text: bytes) -> Expr:
-    """Return the blanks and tabs that indent as far as a text does; of one that is not indented, nothing matches."""
+    """Return the spaces and tabs with the indentation of a text; for an unindented text, nothing matches."""
     column, count = indentation(text)
     cells, rest = divmod(column, TAB)
     if not cells:
@@ -59,7 +60,7 @@ def level(text: bytes) -> Expr:
 
 
 def deeper(text: bytes) -> Expr:
-    """Return the blanks and tabs that indent further than a text does, in both ways of counting."""
+    """Return the spaces and tabs with more indentation than a text, in both ways of counting."""
     column, count = indentation(text)
     if column == count:  # no character is less than a column
         return Repeat(_BLANK, count + 1, None)

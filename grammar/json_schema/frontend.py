@@ -1,4 +1,4 @@
-"""The entry point: from a schema and options to rules and a report."""
+"""The entry point, which converts a schema and options to rules and a report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PREPARED_CLASSES = (ANY_CHARS[ANY],)  # nearly every grammar has JSON strings
 
 
 class Options(NamedTuple):
-    """The checked options of a schema that are words. ``draft``: the draft if ``$schema`` is absent."""
+    """The checked options of a schema that are strings. ``draft``: the draft if ``$schema`` is absent."""
 
     formats: str
     whitespace: str
@@ -60,7 +60,7 @@ PROFILES: Final = {
     "exact": Options("assert", "any", "any", "any", "any"),
     "model": Options("plain", "single", "dumps", "plain", "none"),
 }
-"""What the options are that the caller did not give."""
+"""The values of options that the caller did not set."""
 
 OPTIONS: Final = (
     ("formats", ("assert", "plain", "annotate")),
@@ -197,7 +197,7 @@ def _checked_options(
     numbers: str | None,
     extra_keys: str | None,
 ) -> Options:
-    """Check the options of a schema, and fill in those of the profile. Raises: SchemaError for an invalid one."""
+    """Check a schema's options, and add those of the profile. Raises: SchemaError for an invalid one."""
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is not one of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
@@ -263,7 +263,7 @@ def read_schema(
 
 
 def _written(algebra: Algebra, style: Style, write: Callable[[Lowering], RuleSet]) -> RuleSet:
-    """Return the rules. Raises: SchemaError and its subclasses."""
+    """Return the rules written by ``write``. Raises: SchemaError and its subclasses."""
     lowering = Lowering(algebra, style)
     root = algebra.registry.root.where
     try:
@@ -283,7 +283,7 @@ def _written(algebra: Algebra, style: Style, write: Callable[[Lowering], RuleSet
 
 
 class Known(NamedTuple):
-    """A schema that was read: its rules, its report, and its work."""
+    """A schema that was read, with its rules, its report, and the work that this took."""
 
     rules: RuleSet
     report: Report
@@ -304,7 +304,7 @@ class KnownSchemas:
         self.units = 0
 
     def add(self, key: tuple[Any, ...], known: Known) -> None:
-        """Store a schema, unless it took too much work."""
+        """Store a schema, unless reading it took too much work."""
         if known.units > MAX_KNOWN_UNITS_EACH:
             return
         by_key = self.by_key
@@ -320,7 +320,7 @@ _KNOWN: Final = KnownSchemas()
 
 
 def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ...] | None:
-    """Return the content of a schema and everything else that its grammar depends on; None if it is not worth caching.
+    """Return the content of a schema and all else its grammar depends on, or None if not worth caching.
 
     Not worth caching are large schemas, those with values that are not plain JSON, and those in which an
     object is shared: the report lists the locations of equal parts, but a shared object only once.
@@ -341,7 +341,7 @@ def key_of(schema: Any, options: tuple[Any, ...], style: Style) -> tuple[Any, ..
 
 
 class Given(NamedTuple):
-    """The arguments that rules were made with, for reporting what each excludes. ``kind``: the given type, if any."""
+    """The arguments that the rules were created with, for reports on their effects. ``kind``: the type, if given."""
 
     rules: RuleSet
     kind: Any
@@ -349,7 +349,7 @@ class Given(NamedTuple):
     options: dict[str, Any]
 
     def notes(self, schema: Any) -> Iterator[str]:
-        """Yield what options exclude: those without which the rules of the type or the schema would differ."""
+        """Yield the exclusions of options without which the rules of the type or the schema would differ."""
         spelling, numbers = self.options["spelling"], self.options["numbers"]
         blanks, compact = self.blanks, Whitespace.of(COMPACT)
         said: list[tuple[Any, dict[str, Any]]] = [
@@ -369,7 +369,7 @@ class Given(NamedTuple):
                 yield str(note)
 
     def differ(self, source: Any, other: dict[str, Any]) -> bool:
-        """Return whether the rules differ with another option."""
+        """Return whether the rules would differ with another option."""
         rules = schema_rules(source, **{**self.options, **other})[0]
         return dict(rules.rules) != dict(self.rules.rules)
 
@@ -380,7 +380,7 @@ class Given(NamedTuple):
 def tool_rules(source: Any, profile: str, blanks: str = "") -> tuple[RuleSet, Report]:
     """Return the rules of a tool's arguments as JSON, in a profile, and the report.
 
-    ``blanks``: the pattern of blanks in the exact profile, which uses ``spelling="plain"`` here.
+    ``blanks``: the pattern of whitespace in the exact profile, which uses ``spelling="plain"`` here.
     Raises: as ``schema_rules``. Cost: about 10 µs for a plain object.
     """
     if profile == "model":
@@ -399,12 +399,13 @@ def argument_rules(
     plain: bool = False,
     profile: str = "exact",
 ) -> tuple[RuleSet, bool, Report]:
-    """Return the rules of an object whose members are written between markers, whether they are in normal form, and the report.
+    """Return the rules of an object with members between markers, whether they are normalized, and the
+    report.
 
-    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: writes a piece of a marker; None: as text. ``excludes``:
-    strings that must not occur in names and strings between markers. ``plain``: as for
-    ``ArgumentWriter.is_plain``. ``profile``: that of JSON; in "model", a line break or nothing is between
-    markers.
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: the function that writes a piece of a marker, None to
+    write text. ``excludes``: strings that must not occur in names and strings between markers. ``plain``: as
+    for ``ArgumentWriter.is_plain``. ``profile``: the profile of JSON; "model" allows only a line break or
+    nothing between markers.
     Raises: SchemaError and its subclasses.
     """
     from stackmask.grammar.json_schema.write.argument_rules import LINE_BREAK, ArgumentWriter
@@ -439,7 +440,7 @@ def argument_rules(
 
 
 def python_rules(source: Any) -> tuple[RuleSet, bool, Report]:
-    """Return the rules of an object whose members are arguments of a call in Python, else as ``argument_rules``.
+    """Return the result of ``argument_rules`` for an object whose members are arguments of a Python call.
 
     Raises: SchemaError and its subclasses.
     """

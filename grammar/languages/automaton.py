@@ -30,7 +30,7 @@ MAX_NESTING: Final = 300  # levels of an expression; rules have at most 400
 
 State = TypeVar("State")
 Graph = dict[int, dict[int, ir.Expr]]
-"""State → state → what leads there."""
+"""State → state → the expression of the strings that lead there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Automaton:
     as_bytes: bool = False
 
     def alive(self) -> set[int]:
-        """Return the states from which an accepting one can be reached."""
+        """Return the states that can reach an accepting state."""
         return reaching(
             [(state, target) for state, row in enumerate(self.rows) for target in row.values()],
             (state for state, accepts in enumerate(self.accepting) if accepts),
@@ -81,7 +81,7 @@ class Automaton:
         return explored([block[0]], read, self.classes, self.as_bytes, len(first))
 
     def complement(self) -> Automaton:
-        """Return the automaton of all other strings."""
+        """Return the automaton for all other strings."""
         sink = len(self.rows)
         rows = [{a: row.get(a, sink) for a in range(len(self.classes))} for row in (*self.rows, {})]
         return Automaton(
@@ -124,7 +124,7 @@ class Automaton:
         return set(found)
 
     def words(self, most: int, start: int = 0) -> Iterator[str]:
-        """Yield strings accepted from a state, shorter ones first, up to a limit; bytes as Latin-1."""
+        """Yield strings accepted from a state, shorter ones first, up to a limit; bytes are Latin-1."""
         alive = self.alive()
         level = [("", start)] if start in alive else []
         while level and most > 0:
@@ -146,9 +146,7 @@ class Automaton:
         return next(self.words(1), None)
 
     def random_word(self, rng: random.Random, length: int = 20) -> str | None:
-        """Return a random string, which takes the shortest way to its end after a given length; None if the
-        language is empty.
-        """
+        """Return a random string, which takes the shortest way to an end after ``length``, or None."""
         alive, state, word = self.alive(), 0, ""
         while len(word) < length:
             moves = [(letter, target) for letter, target in self.rows[state].items() if target in alive]
@@ -160,7 +158,7 @@ class Automaton:
         return None if ending is None else word + ending
 
     def matches(self, word: str) -> bool:
-        """Return whether a string, of bytes as Latin-1, is accepted."""
+        """Return whether the automaton accepts a string; bytes are Latin-1 characters."""
         state: int | None = 0
         for char in word:
             code = ord(char)
@@ -169,14 +167,14 @@ class Automaton:
         return state is not None and self.accepting[state]
 
     def first(self) -> Ranges:
-        """Return the characters that strings can begin with."""
+        """Return the characters with which strings can begin."""
         alive = self.alive()
         return self._union(
             letter for letter, target in self.rows[0].items() if 0 in alive and target in alive
         )
 
     def last(self) -> Ranges:
-        """Return the characters that strings can end with."""
+        """Return the characters with which strings can end."""
         reached = reaching([(t, s) for s, row in enumerate(self.rows) for t in row.values()], [0])
         return self._union(a for s in reached for a, t in self.rows[s].items() if self.accepting[t])
 
@@ -186,8 +184,8 @@ class Automaton:
     def expression(self, entries: Sequence[tuple[ir.Expr, int]] = ((ir.EPSILON, 0),)) -> ir.Expr:
         """Return the expression for the strings.
 
-        ``entries``: the initial states, and the expression before each; by default the first state after the
-        empty string.
+        ``entries``: the initial states, each with a preceding expression; by default the first state, after
+        the empty string.
         Raises: TooLarge.
         """
         block = self.blocks()
@@ -221,7 +219,7 @@ def explored(
     as_bytes: bool,
     most: int,
 ) -> Automaton:
-    """Return the automaton of the reachable states, first ones first.
+    """Return the automaton of the reachable states, beginning with the given ones.
 
     ``read``: returns for a state whether it accepts, and its transitions by class.
     Raises: TooLarge beyond ``most`` states.
@@ -246,7 +244,7 @@ def explored(
 
 
 def reaching(edges: Iterable[tuple[int, int]], ends: Iterable[int]) -> set[int]:
-    """Return the states from which one of the given states can be reached, including these."""
+    """Return the states from which one of the given states can be reached, including the given states."""
     before: dict[int, list[int]] = {}
     for state, target in edges:
         before.setdefault(target, []).append(state)
@@ -261,7 +259,7 @@ def reaching(edges: Iterable[tuple[int, int]], ends: Iterable[int]) -> set[int]:
 
 
 def eliminate(graph: Graph, kept: set[int]) -> None:
-    """Eliminate all states but some from a graph of expressions, replacing the paths through them.
+    """Eliminate all states except ``kept`` from a graph of expressions, and replace the paths through them.
 
     Raises: TooLarge.
     """
@@ -336,7 +334,7 @@ NOTHING: Final[frozenset[int]] = frozenset()
 
 
 class Ways(NamedTuple):
-    """The transitions of a continuation, or the ordered list of continuations that it stands for."""
+    """The transitions of a continuation, or the ordered list of continuations that it represents."""
 
     takes: frozenset[int]
     target: int
@@ -346,7 +344,7 @@ class Ways(NamedTuple):
 class Continuations:
     """A nondeterministic automaton built on demand: its states are lists of nodes, as numbers.
 
-    The first numbers stand for ends. ``sets``: further sets of characters to distinguish. ``lazy``: the lazy
+    The first numbers represent ends. ``sets``: further sets of characters to distinguish. ``lazy``: the lazy
     repetitions, by identity. Raises: TooLarge with too many classes of characters.
     """
 
@@ -402,9 +400,7 @@ class Continuations:
         return number
 
     def ways(self, here: int) -> Ways:
-        """Return the transitions of a continuation that is not an end. Raises: TooLarge for an unsupported
-        expression.
-        """
+        """Return the transitions of a continuation that is no end. Raises: TooLarge if unsupported."""
         known = self.known.get(here)
         if known is None:
             known = self.known[here] = self._ways(self.nodes[here], self.rests[here])
@@ -444,7 +440,7 @@ class Continuations:
         raise TooLarge  # `&` and `~` have no order
 
     def _repeated(self, item: Any, low: int, high: int | None, is_lazy: bool) -> ir.Repeat:
-        """Return a repetition; the same object for the same one."""
+        """Return a repetition; equal arguments give the same object."""
         key = (id(item), low, high, is_lazy)
         known = self.repeats.get(key)
         if known is None:

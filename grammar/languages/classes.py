@@ -35,7 +35,7 @@ def _complement(ranges: Ranges, universe: Ranges) -> Ranges:
 
 
 def intersect(left: Ranges, right: Ranges) -> Ranges:
-    """Return the characters that are in both."""
+    """Return the characters that are in both ranges."""
     spend(1 + (len(left) + len(right)) // 2)
     return _intersect(left, right)
 
@@ -60,13 +60,13 @@ def _intersect(left: Ranges, right: Ranges) -> Ranges:
 
 
 def union(left: Ranges, right: Ranges) -> Ranges:
-    """Return the characters that are in either."""
+    """Return the characters that are in either of the ranges."""
     spend(1 + (len(left) + len(right)) // 2)
     return charclass.normalize((*left, *right))
 
 
 def difference(left: Ranges, right: Ranges) -> Ranges:
-    """Return the characters of the first that are not in the second."""
+    """Return the characters of ``left`` that are not in ``right``."""
     return intersect(left, complement(right))
 
 
@@ -86,18 +86,18 @@ def ranges_of(mask: int) -> Ranges:
 
 @lru_cache(MAX_CACHED)
 def char_class(ranges: Ranges) -> ir.CharClass:
-    """Return the expression of one character out of the ranges; shared."""
+    """Return the expression of one character in the ranges, which is shared."""
     return ir.CharClass(ranges)
 
 
 @lru_cache(MAX_CACHED)
 def byte_class(ranges: Ranges) -> ir.ByteClass:
-    """Return the expression of one byte out of the ranges; shared."""
+    """Return the expression of one byte in the ranges, which is shared."""
     return ir.ByteClass(mask_of(ranges))
 
 
 def one_of(ranges: Iterable[tuple[int, int]], as_bytes: bool) -> ir.Expr:
-    """Return the expression of one character, or byte, out of the ranges."""
+    """Return the expression of one character, or one byte, in the ranges."""
     found = charclass.normalize(ranges)
     if len(found) == 1 and found[0][0] == found[0][1] and not as_bytes:
         return ir.Literal(chr(found[0][0]).encode())
@@ -110,7 +110,7 @@ def classes_of(
     """Return the partition of all characters induced by some sets, and for each set the numbers of its classes.
 
     Raises: TooLarge.
-    Cost: linear in the ranges, times the sets that a character is in.
+    Cost: linear in the ranges, times the number of sets with the same character.
     """
     sets = list(dict.fromkeys(wanted))  # by their numbers from here on: they can have hundreds of ranges
     changes: dict[int, list[int]] = {}

@@ -1,13 +1,13 @@
-"""The strings of an expression by their first and last character, as anchors and word boundaries require.
+"""The strings of an expression, restricted by first and last character for anchors and word boundaries.
 
 All methods of ``Ends`` keep counters, and return an expression of the same size up to a constant for each
 nullable item. The results never contain the empty string.
 
 Byte strings need not be UTF-8. A Unicode word boundary in them considers whole characters, as in Rust's
 ``regex::bytes``: if the adjacent bytes are not a character, it sees neither a word character nor another one.
-``INVALID`` represents this among the ranges. Before a position it looks for the last byte that can begin a
-character, at most four back, and uses the character there, even if more continuation bytes follow than belong
-to it.
+``INVALID`` represents this among the ranges. Before a position, it looks for the last byte that can begin a
+character, at most four bytes back, and uses the character there, even if further continuation bytes follow
+this character.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CannotSplit(Exception):
 
 
 class Ends:
-    """Splits expressions over text, or over bytes: then ranges are ranges of bytes and literals are not decoded."""
+    """Splits expressions over text, or over bytes: then ranges are of bytes, and literals are not decoded."""
 
     def __init__(self, as_bytes: bool) -> None:
         self.as_bytes = as_bytes
@@ -123,7 +123,7 @@ class Ends:
         return choice(options)
 
     def _edge_character(self, data: bytes, first: bool) -> int:
-        """Return the first or the last character of a literal; of one that is not UTF-8, the byte."""
+        """Return the first or the last character of a literal, or the byte if the literal is not UTF-8."""
         if not self.as_bytes:
             try:
                 text = data.decode()
@@ -152,7 +152,7 @@ NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
 
 
 def is_ascii_test(ranges: Ranges) -> bool:
-    """Return whether the ranges contain everything beyond ASCII, or none of it, so that bytes suffice."""
+    """Return whether the ranges contain all characters beyond ASCII, or none, so that bytes suffice."""
     beyond = intersect(ranges, NON_ASCII)
     return beyond == NON_ASCII or (not beyond and (not ranges or ranges[-1][1] != INVALID))
 
@@ -177,7 +177,7 @@ _EVERY: Final[ir.Expr] = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
 
 def with_invalid(ranges: Ranges) -> Ranges:
-    """Return the ranges and INVALID."""
+    """Return the ranges together with INVALID."""
     return charclass.normalize((*ranges, (INVALID, INVALID)))
 
 
@@ -198,7 +198,7 @@ def first_character(ranges: Ranges) -> list[ir.Expr]:
 
 
 def last_character(ranges: Ranges) -> list[ir.Expr]:
-    """Return the byte strings, from the beginning of the text on, that end with one of the characters."""
+    """Return the byte strings, from the beginning of the text, that end with one of the characters."""
     found: list[ir.Expr] = []
     tail = byte_class(_TAIL)
     for length, low, high in _LENGTHS:

@@ -1,9 +1,9 @@
 """Properties visible in the form of an expression: nullability, number of members, first and following characters.
 
-A pattern reads each string in one way only if no two of its positions can read the same character next, and
+A pattern reads each string in only one way if no two of its positions can read the same character next, and
 it always continues where it could also end (A. Brüggemann-Klein and D. Wood, One-Unambiguous Regular
 Languages, 1998). Order and laziness are then irrelevant. This is computed bottom-up (``paths``), so that
-shared parts are analysed once; "no" may be wrong, "yes" is not.
+shared parts are analysed once. The answer "no" may be wrong, "yes" is not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def nullable(expr: ir.Expr) -> bool:
 
 @lru_cache(4096)
 def is_plain(expr: ir.Expr) -> bool:
-    """Return whether the expression consists of characters, sequences, choices and repetitions, none of them empty."""
+    """Return whether an expression has only characters, sequences, choices and repetitions, none of them empty."""
     return all(
         isinstance(part, ir.Literal | ir.Sequence | ir.Repeat)
         or (isinstance(part, ir.CharClass) and bool(part.ranges))
@@ -69,7 +69,7 @@ def is_plain(expr: ir.Expr) -> bool:
 
 
 def at_least(expr: ir.Expr) -> int:
-    """Return a lower bound on the number of strings of a plain expression, up to the limit."""
+    """Return a lower bound on the number of strings of a plain expression, up to a limit."""
     match expr:
         case ir.CharClass(ranges):
             return sum(high - low + 1 for low, high in ranges)
@@ -91,7 +91,7 @@ def at_least(expr: ir.Expr) -> int:
 
 
 class Paths(NamedTuple):
-    """Facts about a part: nullability, first characters, possible continuations of its end."""
+    """Facts about a part: nullability, first characters, and possible continuations of its end."""
 
     is_empty: bool
     first: Ranges
@@ -160,7 +160,7 @@ def in_choice(parts: list[Paths]) -> Paths:
 
 
 def of_words(words: list[str]) -> Paths:
-    """Return the facts about a choice of words: a word hides later ones that begin with it."""
+    """Return the facts about a choice of words: a word hides later words that begin with it."""
     places: dict[str, int] = {}
     for number, word in enumerate(words):
         places.setdefault(word, number)

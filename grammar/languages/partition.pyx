@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Equivalent states of an automaton, by partition refinement.
+"""Find equivalent states of an automaton by partition refinement.
 
 Source: A. Valmari, Fast brief practical DFA minimization, Information Processing Letters 112 (2012):
 Hopcroft's algorithm with two partitions, of states and of transitions. Cost: O(m log m) for m transitions.
@@ -17,10 +17,10 @@ cdef int zeros(vector[int32_t]& items, int32_t count) except FAILED nogil:
 
 @cython.final
 cdef class Partition:
-    """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
+    """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set by its marks."""
 
     cdef int begin(self, int32_t count) except FAILED nogil:
-        """Put everything into one set, or into none if there are no elements."""
+        """Put all elements into one set, or create no set if there are no elements."""
         cdef int32_t i
         self.elements.resize(count)
         self.place.resize(count)
@@ -115,8 +115,8 @@ cdef int merge_states(
 ) except FAILED nogil:
     """Partition the states of an automaton into classes of equal languages.
 
-    Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached and can
-    reach an accepting one. ``blocks`` receives the result; ``cords`` is working space for the transitions.
+    Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached, and can
+    reach an accepting state. ``blocks`` receives the result; ``cords`` is working space for the transitions.
     """
     cdef vector[int32_t] into_first, into
     cdef int32_t n = <int32_t>accepting.size(), m = <int32_t>tail.size(), i, k, b, c
@@ -155,7 +155,7 @@ cdef int merge_states(
 
 
 def merged(list accepting, list transitions, int32_t labels):
-    """Return the block of each state; blocks are numbered by their first states, and accept the same strings.
+    """Return the block of each state. Blocks are numbered by their first states; their states are equivalent.
 
     ``transitions``: (state, label, state), deterministic. Every state can be reached and can reach an accepting one.
     """

@@ -1,8 +1,7 @@
-"""Convert a Lark grammar to EBNF for the same language, with its comments.
+"""Convert a Lark grammar to EBNF for the same language, and keep its comments.
 
 The rules are those of ``Grammar.from_lark``, so both accept the same strings; a terminal keeps its source
-text if that has the same meaning in EBNF. ``%ignore`` becomes ``%skip``, which is inserted at the same
-positions.
+text if its meaning in EBNF is the same. ``%ignore`` becomes ``%skip``, inserted at the same positions.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _SINGLE: Final = (Literal, CharClass, RuleRef, ir.TokenTerminal, ir.Intersection
 
 
 class Converted(NamedTuple):
-    """The EBNF text, and in ``notes`` each construct that has no effect there, or a different one than in Lark."""
+    """The EBNF text. ``notes``: constructs that have no effect in EBNF, or another effect than in Lark."""
 
     text: str
     notes: tuple[str, ...]
@@ -55,7 +54,7 @@ def to_ebnf(
     ``is_whole``: convert all definitions, or only those reachable from the start rule, with a note for the
     others.
     Raises: GrammarError with all errors of the text and all unconvertible constructs, with their positions.
-    Cost: about that of reading it twice.
+    Cost: about that of reading the grammar twice.
     """
     rules = partial(_Rules, is_whole)
     made = load_lark(text, name=name, base=base, start=start, on_unsupported=on_unsupported, rules=rules)
@@ -104,7 +103,7 @@ class _Rules(LarkRules):
         self.words: dict[Expr, str] = {}
 
     def run(self, start: str, skips_first: bool = True) -> str:
-        """Lower the start rule, and all definitions of the first file."""
+        """Lower the start rule and all definitions of the first file."""
         root = self.loader.root
         self.reference(start)
         for name, entry in self.entries.items():
@@ -132,13 +131,13 @@ class _Rules(LarkRules):
         return made
 
     def followed(self, terminal: Expr) -> list[Expr]:
-        """Return the terminal as one."""
+        """Return the terminal as a list with this single item."""
         if isinstance(terminal, _SINGLE):
             return [terminal]
         return [RuleRef(self.compound.setdefault(terminal, f"%terminal.{len(self.compound)}"))]
 
     def keep(self, node: Node, file: File, made: Expr) -> None:
-        """Keep the source text of a terminal, if it means the same in EBNF."""
+        """Keep the source text of a terminal if it has the same meaning in EBNF."""
         if isinstance(made, _SINGLE) or made in self.words or not isinstance(node, Text | Pattern):
             return
         self.words[made] = node.value if isinstance(node, Text) else ""
@@ -173,7 +172,7 @@ class _EbnfWriter:
                 self.names[name] = self.free(word if _WORD.fullmatch(word) else "TERMINAL", True)
 
     def free(self, wanted: str, is_terminal: bool) -> str:
-        """Return an unused rule name: upper case if nothing is skipped in the rule, else lower case."""
+        """Return an unused rule name, in upper case if nothing is skipped in the rule, else in lower case."""
         name = re.sub(r"[^A-Za-z0-9_]+", "-", wanted).strip("-")
         if is_terminal:
             name = name.upper()
@@ -212,7 +211,7 @@ class _EbnfWriter:
         return "\n".join(lines)
 
     def statements(self) -> Iterator[tuple[int, str, str]]:
-        """Yield what the first file says, as offset, kind and text: "=" a statement, "|" an alternative, "" nothing here."""
+        """Yield parts of the first file as (offset, kind, text): "=" a statement, "|" an alternative, "" nothing."""
         module, text = self.root.module, self.root.text
         instances: dict[str, list[str]] = {}
         for (template, _), name in self.rules.instances.items():
@@ -236,7 +235,7 @@ class _EbnfWriter:
             yield one.span.start, "", ""
 
     def alternatives(self, definition: RuleDefinition) -> list[tuple[int, str]]:
-        """Return the alternatives of a rule with their places, or nothing in the place of its whole body."""
+        """Return a rule's alternatives with their offsets, or one empty text for a whole body."""
         bodies = self.rules.entries[definition.name].bodies
         node, body = definition.body, self.rules.rules.get(definition.name)
         if body is None or bodies != [(node, self.root)] or not (isinstance(node, Group) and node.op == "|"):
@@ -249,7 +248,7 @@ class _EbnfWriter:
         return [(item.span.start, self.expr(expr)) for item, expr in pairs]
 
     def rule(self, name: str, body: str = "") -> str:
-        """Return the line of a rule, preceded by a line for the start rule if EBNF needs one."""
+        """Return the line of a rule, preceded by a line for the start rule where EBNF needs one."""
         self.done.add(name)
         written = self.names[name]
         line = f"{written} ::= {body or self.expr(self.rules.rules[name].body, written.isupper())}"
@@ -258,13 +257,13 @@ class _EbnfWriter:
     # -- expressions ------------------------------------------------------------------------------
 
     def expr(self, expr: Expr, is_terminal: bool = False) -> str:
-        """Return the text of an expression; nothing is skipped in terminals."""
+        """Return the text of an expression. Nothing is skipped in terminals."""
         written = self.rules.written.get(expr) if is_terminal else None
         self.joins = is_terminal or not self.skips
         return written or dump_expr(expr, self.spelled)
 
     def spelled(self, expr: Expr) -> Expr:
-        """Return the replacement of a part; a string is a reference to a rule with this name."""
+        """Return the replacement of a part. A string is a reference to the rule with this name."""
         if isinstance(expr, RuleRef):
             terminal = self.terminals.get(expr.name)
             if terminal is None or expr.name in self.names:
@@ -281,7 +280,7 @@ class _EbnfWriter:
         return choice(expr.items) if isinstance(expr, ir.Choice) else expr  # without what matches nothing
 
     def char_class(self, ranges: Ranges) -> str:
-        """Return a character class by its members or its complement; for a long one the name of its rule."""
+        """Return a character class by its members or its complement; if it is long, the name of its rule."""
         inside, outside = _inner(ranges), _inner(negate(ranges))
         text = f"[{inside}]" if len(inside) <= len(outside) + 1 else f"[^{outside}]"
         if len(text) > WIDTH:
@@ -309,7 +308,7 @@ def _comments(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _breaks(text: str, at: int) -> int:
-    """Return the number of line breaks before an offset, with only blanks between, and whether there is a ``|``."""
+    """Return the number of line breaks in the whitespace before an offset, and whether it contains a ``|``."""
     end = at
     while at and text[at - 1] in " \t\r\f\v\n|":
         at -= 1
@@ -337,7 +336,7 @@ def _joined(items: tuple[Expr, ...]) -> Iterator[Expr]:
 
 
 def _letter(item: Expr) -> str:
-    """Return the text of an item, regardless of the case of its letters."""
+    """Return the text of an item if the case of letters in it is irrelevant, else an empty string."""
     if isinstance(item, Literal):
         text = item.data.decode()
         return text if text.isascii() and text.upper() == text.lower() else ""
@@ -364,7 +363,7 @@ def _named(name: str) -> Ranges:
 
 
 def _read(written: str) -> Expr | None:
-    """Return the meaning of a terminal in EBNF; None if it has none there."""
+    """Return the meaning of a terminal in EBNF; None if it is invalid there."""
     spend(100)
     problems = Collector(0)
     found = parse_module(f"x ::= {written}\n", 0, problems).rules.get("x")

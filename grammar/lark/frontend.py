@@ -1,7 +1,7 @@
 """From a Lark text to rules and parts, with templates expanded, and a report of the differences from Lark.
 
-The `%ignore` terminals come after terminals, and before the start rule, so that they occur exactly once
-between two terminals even if optional parts are missing, and nothing precedes a recursive call.
+The `%ignore` terminals are inserted after terminals and before the start rule. So they occur exactly once
+between two terminals even if optional parts are missing, and not before a recursive call.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyScope:
-    """The context of a body: its file, and the parameters of its template."""
+    """The context of a body: its file, and the parameters of its template, if any."""
 
     file: File
     bound: Mapping[str, Bound] = field(default_factory=dict)
@@ -92,24 +92,24 @@ class LarkRules:
         return START_RULE
 
     def is_layout(self, names: tuple[str, str]) -> bool:
-        """Return whether these terminals are only declared, so that they denote the indentation of lines."""
+        """Return whether these terminals are only declared, so that they represent indentation."""
         found = [self.entries.get(name) for name in names]
         return all(entry is not None and not entry.bodies for entry in found) and self.newline is not None
 
     @property
     def newline(self) -> str | None:
-        """The terminal of line breaks, by its name."""
+        """The name of the terminal for line breaks."""
         return next((name for name in NEWLINES if (own := self.entries.get(name)) and own.bodies), None)
 
     def atoms(self) -> set[str]:
-        """Return the rules that are one terminal each, including the ignored one."""
+        """Return the rules that consist of one terminal each, including the ignored one."""
         for expr, name in self.compound.items():
             self.rules[name] = Rule(name, expr)
         atoms = {name for name, entry in self.entries.items() if entry.is_one and name in self.rules}
         return atoms | {*self.compound.values(), *({SKIP_RULE} & self.rules.keys())}
 
     def indent(self, start: str) -> str:
-        """Interpret the blanks at the beginnings of lines, if a grammar has blocks; return the initial rule."""
+        """Interpret the whitespace at line beginnings if a grammar has blocks; return the initial rule."""
         if self.layout is None or self.newline is None or not {*self.layout} & self.rules.keys():
             return start
         place = self.entries[self.layout[0]].span
@@ -153,7 +153,7 @@ class LarkRules:
             self.loader.root.problems.at(None, "G018", message, "give fewer rules these attributes")
 
     def finish(self) -> None:
-        """Lower the referenced definitions."""
+        """Lower the definitions that are referenced."""
         while self.pending:
             name, entry, bound, number = self.pending.pop()
             options = [self.expr(node, BodyScope(file, bound, number)) for node, file in entry.bodies]
@@ -167,7 +167,7 @@ class LarkRules:
     # -- names ------------------------------------------------------------------------------------
 
     def reference(self, name: str, span: Span | None = None) -> Expr:
-        """Return a reference to a rule or terminal, which is lowered later."""
+        """Return a reference to a rule or terminal, which will be lowered later."""
         if name not in self.used:
             self.used.add(name)
             entry = self.entries[name]
@@ -185,7 +185,7 @@ class LarkRules:
         return RuleRef(name, span=span)
 
     def lexeme(self, name: str, entry: Entry) -> None:
-        """Create a rule that is one terminal."""
+        """Create a rule that consists of one terminal."""
         terminals, attributes, file = self.terminals, entry.attributes, entry.bodies[0][1]
         whole = terminals.alternatives([self.piece(node, own) for node, own in entry.bodies])
         end = attributes.get("suffix") or attributes.get("stop")
@@ -201,7 +201,7 @@ class LarkRules:
         self.rules[name] = Rule(name, strings, entry.span)
 
     def piece(self, node: Node, file: File) -> TerminalPart:
-        """Return the expression for a node of a terminal whose names have rules."""
+        """Return the expression for a node of a terminal. The names in the node have rules."""
         for use in names_in(node):
             full = file.full(use.name)
             if full in self.entries and self.entries[full].is_terminal:
@@ -210,7 +210,7 @@ class LarkRules:
         return self.terminals.build(node, file)
 
     def terminal_rules(self, name: str) -> None:
-        """Create the rules of a terminal and of those that it refers to."""
+        """Create the rules of a terminal and of all terminals to which it refers."""
         todo = [name]
         while todo:
             current = todo.pop()
@@ -325,7 +325,7 @@ class LarkRules:
     # -- templates --------------------------------------------------------------------------------
 
     def instance(self, node: Use, name: str, arguments: tuple[Node, ...], scope: BodyScope) -> Expr:
-        """Return a reference to the rule of a template with these arguments, which is lowered later."""
+        """Return a reference to the rule of a template with these arguments, which will be lowered later."""
         bound = scope.bound.get(name)
         full = bound.key[1] if bound is not None and bound.node is None else scope.file.full(name)
         entry = self.entries.get(full)
@@ -349,7 +349,7 @@ class LarkRules:
         return RuleRef(made, span=node.span)
 
     def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
-        """Return a reference to a rule with a number, which is lowered later."""
+        """Return a reference to a rule with a number, which will be lowered later."""
         if node.name in scope.bound:
             message = f"`{node.name}` is a parameter, which has no number"
             scope.file.problems.at(node.span, "G018", message, "name the rule that counts")
@@ -402,7 +402,7 @@ class LarkRules:
 
 
 def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[str, Rule]:
-    """Return rules without the named ones that have no strings, and without references to them."""
+    """Return the rules without those named rules that have no strings, and without references to them."""
     if not names:
         return rules
     parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
@@ -443,9 +443,9 @@ def load_lark(
 ) -> LoadedLark:
     """Build the rules of a Lark text.
 
-    ``base``: the folder that ``%import .file`` is relative to. ``start``: None means ``start`` if there is
-    such a rule, else the first one. ``flavor``: the syntax of regular expressions. ``on_unsupported``:
-    "relax" makes terminals that are only declared empty. ``given``: names of grammars that `@name` may use.
+    ``base``: the folder to which ``%import .file`` is relative. ``start``: None means the rule ``start`` if
+    it exists, else the first one. ``flavor``: the syntax of regular expressions. ``on_unsupported``: "relax"
+    makes terminals that are only declared empty. ``given``: names of grammars that `@name` may use.
     ``rules``: builds the rules.
     Raises: GrammarError with the problems of all files at once.
     """
@@ -472,7 +472,7 @@ def load_lark(
 
 @dataclass(frozen=True, slots=True)
 class _LarkReader:
-    """The options for reading a text and the grammars in it; the arguments are those of ``load_lark``."""
+    """The options for reading a text and the grammars nested in it, as for ``load_lark``."""
 
     flavor: Flavor
     relax: bool
@@ -510,7 +510,7 @@ class _LarkReader:
         return made, begin, first
 
     def add_nested(self, outer: Loader, made: LarkRules, begin: str) -> None:
-        """Add the rules of nested grammars, each once, with separate names."""
+        """Add the rules of nested grammars. Each grammar is added once, with separate names."""
         todo = [(outer, [*made.rules.values()])]
         has_blocks = begin == LINES_RULE
         while todo:

@@ -1,10 +1,10 @@
-"""`%declare _INDENT _DEDENT`: blocks defined by the indentation of lines, as Lark's own indenters read them.
+"""`%declare _INDENT _DEDENT`: blocks defined by the indentation of lines, as for Lark's own indenters.
 
-In Lark these come from the lexer: an ``Indenter`` compares the blanks after each newline token, and outside
-of brackets inserts `_INDENT` if there are more than before and `_DEDENT` if there are fewer. Here the grammar
-reads the blanks: after a newline, the next terminal follows the blanks of its block, which are on the stack
-of strings. So each rule is written in variants: with or without a newline right before it and right after it,
-within a block or not, within brackets or not.
+In Lark, the lexer creates these tokens: an ``Indenter`` compares the whitespace after each newline token, and
+outside brackets inserts `_INDENT` if it is longer than before and `_DEDENT` if it is shorter. Here the
+grammar reads the whitespace: after a newline, the next terminal follows the indentation of its block, which
+is on the stack of strings. So each rule is written in variants: with or without a newline right before it and
+right after it, inside a block or not, inside brackets or not.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _FIRST: Final = "%skip.first"  # what is ignored after the blanks of a line
 
 
 class LinePlace(NamedTuple):
-    """The context of an expression: whether it is in a block, and whether in brackets, where newlines are ignored."""
+    """The context of an expression: whether it is in a block, and in brackets, where newlines are ignored."""
 
     in_block: bool = False
     in_brackets: bool = False
 
 
 class Unmatched(Exception):
-    """A construct that cannot be expressed by the blanks of lines: a message, and the remedy."""
+    """A construct that indentation cannot express, as a message and a remedy."""
 
 
 class Run(NamedTuple):
-    """Items of a sequence; for each, and the end, the states from which the end is reached, and the bracket that closes it."""
+    """Items of a sequence. For each item and the end: the states that lead to the end, and its closing bracket."""
 
     items: tuple[Expr, ...]
     reached: list[int]
@@ -70,7 +70,7 @@ class Run(NamedTuple):
 
 
 class Indentation:
-    """Adds the blanks at the beginnings of lines to rules. State 1 is after a newline, state 0 elsewhere."""
+    """Adds the indentation of lines to rules. State 1 is after a newline, state 0 elsewhere."""
 
     def __init__(
         self, rules: dict[str, Rule], atoms: set[str], skip: str, newline: str, names: tuple[str, str]
@@ -122,7 +122,7 @@ class Indentation:
         return self.made
 
     def both(self, expr: Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """Return ``ends_of`` for both states, given those of the rules."""
+        """Return the result of ``ends_of`` for both states, given the results for the rules."""
         self.ends, self.known = ends, {}
         return self.ends_of(expr, 0), self.ends_of(expr, 1)
 
@@ -162,7 +162,7 @@ class Indentation:
         return (self.ends_of(expr, 0) if states & 1 else 0) | (self.ends_of(expr, 1) if states & 2 else 0)
 
     def written(self, expr: Expr, before: int, after: int, place: LinePlace) -> Expr:
-        """Return the strings of an expression that begin and end in these states."""
+        """Return the strings of an expression that begin and end in the given states."""
         spend(4)
         if not self.ends_of(expr, before) >> after & 1:
             return NOTHING
@@ -191,12 +191,12 @@ class Indentation:
         return sequence([self.level(place), expr]) if before else expr
 
     def level(self, place: LinePlace) -> Expr:
-        """Return the blanks of a line in the open block, with ignored text."""
+        """Return the whitespace at the beginning of a line in the open block, with ignored text."""
         blanks = Dynamic("top") if place.in_block else EPSILON
         return sequence([blanks, RuleRef(_FIRST)]) if _FIRST in self.made else blanks
 
     def run_of(self, items: tuple[Expr, ...], low: int, high: int, after: int) -> Run:
-        """Return some items of a sequence that end in this state. Cost: linear, once."""
+        """Return the items of a sequence that end in this state. Cost: linear, once."""
         key = id(items), low, high, after
         if key not in self.runs:
             part = items[low:high]
@@ -212,9 +212,7 @@ class Indentation:
         return self.runs[key][1]
 
     def items(self, run: Run, at: int, before: int, place: LinePlace) -> Expr:
-        """Return the items from an index on; the continuation of one with both end states becomes a rule if
-        it is long.
-        """
+        """Return the items from an index on. A long continuation for both end states becomes a rule."""
         items, written = run.items, list[Expr]()
         while at < len(items):
             spend(2)
@@ -258,7 +256,7 @@ class Indentation:
         return NOTHING if NOTHING in written else sequence(written)
 
     def matching(self, items: tuple[Expr, ...], begin: int) -> int:
-        """Return the position of the dedent for an indent. Raises: Unmatched."""
+        """Return the position of the dedent that belongs to an indent. Raises: Unmatched."""
         depth = 0
         for at in range(begin, len(items)):
             spend(1)
@@ -297,7 +295,7 @@ class Indentation:
         return choice(options)
 
     def variant(self, key: tuple[object, ...], name: str, write: Callable[[], Expr]) -> Expr:
-        """Return a reference to the variant of a rule in a context, which is written later."""
+        """Return a reference to the variant of a rule in a context, which will be written later."""
         if key not in self.variants:
             is_first = name in self.rules and name not in self.first
             self.first.add(name)

@@ -1,7 +1,7 @@
-"""Rules that are one terminal and end as early as possible: llguidance's `[lazy]`, `[suffix=…]` and `[stop=…]`.
+"""Rules of one terminal that end as early as possible: llguidance's `[lazy]`, `[suffix=…]` and `[stop=…]`.
 
-Such a rule has the strings of its terminal without a shorter one as a prefix. Where several terminals may
-begin, a lazy one takes precedence: strings of the others that have one of its strings as a prefix are removed
+Such a rule has those strings of its terminal that do not begin with a shorter one. Where several terminals
+may begin, a lazy one takes precedence: strings of the others that begin with one of its strings are removed
 there. So `tool* TEXT` with `tool: head …` and `head[lazy]: TEXT "<tool>"` is free text up to the first
 `<tool>`, and its required continuation.
 """
@@ -53,7 +53,7 @@ ATOMS: Final = (ir.Literal, ir.CharClass, RuleRef, Intersection, Complement, ir.
 
 
 class Lexeme(NamedTuple):
-    """A rule that is one terminal: its strings, whether it is lazy, and its maximum number of tokens."""
+    """A rule that consists of one terminal, with its strings, laziness and maximum number of tokens."""
 
     strings: Expr
     is_lazy: bool
@@ -61,10 +61,10 @@ class Lexeme(NamedTuple):
 
 
 class LazyFacts(NamedTuple):
-    """Facts about an expression: nullability, the lazy rules that may begin at its start, and those that may
+    """Facts about an expression: nullability, lazy rules that may begin at its start, lazy rules that may
     begin at its end.
 
-    ``begins``: the terminals that it may begin with. ``later``: whether lazy rules may begin after these.
+    ``begins``: its possible first terminals. ``later``: whether lazy rules may begin after these.
     """
 
     nullable: bool = False
@@ -75,7 +75,7 @@ class LazyFacts(NamedTuple):
 
 
 class TooManyVariants(Exception):
-    """Too many variants of rules would be written."""
+    """The error that too many variants of rules would be written."""
 
 
 # recursion is as deep as the syntax tree, whose depth is limited, and as MAX_ALIKE
@@ -102,8 +102,8 @@ def factored(expr: Expr, most: int = MAX_ALIKE) -> Expr:
 class Preference:
     """Removes from all terminals the strings that belong to lazy rules.
 
-    ``rules``: those of the grammar. ``atoms``: those of terminals. ``skip``: the names of ignored terminals,
-    and of blocks.
+    ``rules``: all rules of the grammar. ``atoms``: the rules of terminals. ``skip``: the names of ignored
+    terminals and of blocks.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Preference:
         self.place = Span(0, 0)
 
     def run(self, start: str) -> dict[str, Rule]:
-        """Return the rules, the start rule under its own name. Raises: TooManyVariants."""
+        """Return the rules; the start rule keeps its name. Raises: TooManyVariants."""
         parts = {
             part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
         }
@@ -169,13 +169,13 @@ class Preference:
         )
 
     def evaluated(self, expr: Expr, facts: Mapping[str, LazyFacts]) -> LazyFacts:
-        """Return the facts of an expression, given those of the rules."""
+        """Return the facts about an expression, given the facts about the rules."""
         self.facts = facts
         return self.of(expr)
 
     # recursion is as deep as the syntax tree, whose depth is limited
     def of(self, expr: Expr) -> LazyFacts:
-        """Return the facts of an expression."""
+        """Return the facts about an expression."""
         spend(2)
         if isinstance(expr, Sequence):
             nullable, first, going_on, begins, later = True, NO_NAMES, NO_NAMES, frozenset[Expr](), False
@@ -273,7 +273,7 @@ class Preference:
         return self.without(expr, here, ANY_TEXT) if isinstance(expr, ATOMS[:-1]) else expr
 
     def check_beginnings(self, parts: list[LazyFacts], span: Span | None) -> None:
-        """Report alternatives with the same prefix and lazy rules later, which take no text from the others."""
+        """Report alternatives with equal prefixes and later lazy rules, which take no text from the others."""
         if not any(part.later for part in parts):
             return
         found: set[Expr] = set()
@@ -297,13 +297,13 @@ class Preference:
         return any(self.shared[pair] for pair in pairs)
 
     def is_terminal(self, expr: Expr) -> bool:
-        """Return whether an expression is a terminal that is not lazy: lazy ones take precedence."""
+        """Return whether an expression is a non-lazy terminal, over which lazy ones take precedence."""
         if not isinstance(expr, RuleRef):
             return isinstance(expr, ATOMS[:-1])
         return expr.name in self.atoms or (expr.name in self.lexemes and not self.lexemes[expr.name].is_lazy)
 
     def rest(self, items: tuple[Expr, ...], here: frozenset[str], after: frozenset[str]) -> Expr:
-        """Return the rest of a sequence in a context."""
+        """Return the remaining items of a sequence in a context."""
         rest = sequence(items)
         name = self.rests.setdefault(rest, f"%rest.{len(self.rests)}")
         if name not in self.rules:
@@ -329,7 +329,7 @@ class Preference:
         return Repeat(whole, 0, 1, expr.span) if low == 0 else whole
 
     def variant(self, name: str, here: frozenset[str], after: frozenset[str]) -> str:
-        """Return the name of a rule's variant in a context, which is written later."""
+        """Return the name of a rule's variant in a context, which will be written later."""
         key = name, here, after
         if key not in self.variants:
             self.variants[key] = self.free(name)

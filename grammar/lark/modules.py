@@ -1,8 +1,7 @@
 """Follow the imports of a Lark file, give every definition its full name, and check every name that is used.
 
-Imported definitions get the names chosen by the importing file; their dependencies are named after their
-file, so that ``%override`` and ``%extend`` of an imported rule affect everything imported with it, and
-nothing else.
+Imported definitions get the names chosen by the importing file. Their dependencies are named after their
+file, so that ``%override`` and ``%extend`` of an imported rule affect only definitions imported with it.
 """
 
 from __future__ import annotations
@@ -33,12 +32,11 @@ _CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
 
 @dataclass(slots=True, eq=False)
 class File:
-    """A file as imported at one place: ``names`` are the full names of the definitions that the importing
-    file has named.
+    """A file imported at one place. ``names``: full names of the definitions that the importing file names.
 
-    ``again``: definitions imported under a second name: the name in this file, and that in the importing one.
-    ``imported``: the imports of this file, by their local names. ``wanted``: the local names of all its
-    imports, found or not.
+    ``again``: definitions imported under a second name: their name in this file, and their name in the
+    importing file. ``imported``: the imports of this file, by their local names. ``wanted``: the local names
+    of all its imports, even of missing ones.
     """
 
     module: tree.Module
@@ -76,7 +74,7 @@ class File:
 class Entry:
     """A definition under its full name. ``bodies``: its bodies, each with its file.
 
-    A declared terminal has none.
+    A terminal that is only declared has none.
     """
 
     name: str
@@ -90,12 +88,12 @@ class Entry:
 
     @property
     def is_one(self) -> bool:
-        """Whether it is one terminal, in which nothing is ignored."""
+        """Whether the definition is one terminal, in which nothing is ignored."""
         return self.is_terminal or bool(self.attributes)
 
     @property
     def is_lazy(self) -> bool:
-        """Whether it ends as early as possible."""
+        """Whether the definition ends as early as possible."""
         return bool(self.attributes.keys() & {"lazy", "suffix", "stop"})
 
 
@@ -114,7 +112,7 @@ class Loader:
 
     @property
     def parts(self) -> dict[str, tree.Part]:
-        """All parts in other languages."""
+        """Return all parts in other languages."""
         return {name: part for file in self.files for name, part in file.module.parts.items()}
 
     def load(self, text: str, name: str, folder: Path | None) -> None:
@@ -180,7 +178,7 @@ class Loader:
         self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
 
     def _is_free(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
-        """Return whether a name is not yet used by another import; else report it."""
+        """Return whether no other import uses a name yet; otherwise report the conflict."""
         first, place = file.imported.setdefault(here.name, (there, wanted))
         same = (first.name, place.target, place.is_path) == (there.name, wanted.target, wanted.is_path)
         if not same:
@@ -189,7 +187,7 @@ class Loader:
         return same
 
     def _find(self, file: File, wanted: Import) -> tuple[str, str, Path | None] | None:
-        """Return the name, the text and the path of an import; None if it fails, which is reported."""
+        """Return the name, the text and the path of an import; None if this fails, which is reported."""
         target, problems = wanted.target, file.problems
         if wanted.is_path:
             folder = self.sources.folder(file.folder, f"`.{target}`", wanted, problems)
@@ -207,7 +205,7 @@ class Loader:
         return None
 
     def _check_import(self, file: File, target: str, there: Name, here: Name, known: set[str]) -> None:
-        """Report a missing name, or one that would be renamed to the other kind."""
+        """Report a name that is missing or would be renamed to the other kind."""
         if there.name not in known:
             close = similar(there.name, known)
             help = f"did you mean `{close}`?" if close else ""
@@ -278,7 +276,7 @@ class Loader:
         self.entries[name] = Entry(name, is_terminal_name(declared.name), (), declared.span, [])
 
     def _name_again(self, file: File, there: Name, here: Name) -> None:
-        """Define a second name of an import as a reference to the first one."""
+        """Define a second name of an import as a reference to the first name."""
         spend(8)
         importer = file.importer
         found = self.entries.get(file.full(there.name))
@@ -298,8 +296,7 @@ class Loader:
     def check_names(self, given: Collection[str]) -> None:
         """Report undefined names, and uses with the wrong arguments. ``given``: the names that `@name` may use.
 
-        Everything in the first file is checked, and in imported files everything reachable from it. Cost:
-        linear.
+        This checks all of the first file, and all that it reaches in imported files. Cost: linear.
         """
         todo: dict[str, None] = {}
         for node in self.root.module.skips:
@@ -420,7 +417,7 @@ def _parsed_library(name: str, source: int) -> tree.Module:
 
 @dataclass(frozen=True, slots=True)
 class LarkNote:
-    """One note: the construct, and its effect. ``place``: the file with line and column."""
+    """A note about a construct and its effect. ``place``: the file with line and column."""
 
     kind: Kind
     place: str
@@ -434,9 +431,8 @@ class LarkNote:
 class LarkReport:
     """The differences between the grammar and its source.
 
-    ``narrowed``: texts that Lark accepts and the grammar does not. ``relaxed``: texts that the grammar
-    accepts and Lark does not. ``annotations``: constructs that do not affect the language, such as
-    priorities.
+    ``narrowed``: texts that Lark accepts, but the grammar does not. ``relaxed``: texts that the grammar
+    accepts, but Lark does not. ``annotations``: constructs without effect on the language, as priorities.
     """
 
     __slots__ = ("notes",)
@@ -464,7 +460,7 @@ class LarkReport:
 
 
 class Notes:
-    """Collects notes with their positions, while the sources are incomplete."""
+    """Collects notes with their positions, until all sources are read."""
 
     def __init__(self) -> None:
         self.found: list[tuple[Kind, Span, str, str]] = []

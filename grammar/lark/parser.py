@@ -1,7 +1,7 @@
 """Parse a Lark file, statement by statement.
 
 A statement ends at the end of its line, if no bracket is open and the next line does not begin with ``|``. A
-broken one is reported once, and parsing continues at the next one.
+broken statement is reported once, and parsing continues at the next one.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ _UNEXPECTED: Final = {
 
 
 def is_terminal_name(name: str) -> bool:
-    """Return whether this is the name of a terminal, rather than of a rule."""
+    """Return whether a name is that of a terminal rather than of a rule."""
     return name.lstrip("_")[:1].isupper()
 
 
 def parse_module(text: str, source: int, problems: Collector, as_json: bool = False) -> Module:
-    """Parse a file; errors are reported, and the other statements are kept. ``as_json``: strings have JSON's escapes.
+    """Parse a file, report errors, and keep the other statements. ``as_json``: strings have JSON's escapes.
 
     Cost: linear, about 4 µs per token.
     """
@@ -115,7 +115,7 @@ def parse_module(text: str, source: int, problems: Collector, as_json: bool = Fa
 
 
 class Token(NamedTuple):
-    """``kind``: for punctuation the text itself. ``value``: the part that is already parsed."""
+    """``kind``: for punctuation, the text itself. ``value``: the value, if it is already parsed."""
 
     kind: str
     text: str
@@ -125,15 +125,15 @@ class Token(NamedTuple):
 
 
 class SyntaxProblem(Exception):
-    """A broken statement, which was reported."""
+    """A broken statement that was already reported."""
 
 
 @dataclass(slots=True)
 class OpenGroup:
-    """An open bracket, or the whole body: its finished alternatives, and the current one.
+    """An open bracket, or the whole body, with its finished alternatives and the current one.
 
-    ``name``: the template of the arguments in it. ``operands``: those of the current operator. ``negations``:
-    the signs before the next item. ``is_atom``: whether the last item can be repeated.
+    ``name``: the template, if it contains arguments. ``operands``: of the current operator. ``negations``:
+    signs before the next item. ``is_atom``: whether the last item can be repeated.
     """
 
     open: Token
@@ -147,7 +147,7 @@ class OpenGroup:
 
 
 def read_tokens(text: str, problems: Collector) -> list[Token]:
-    """Return the tokens of a text, and a line break at its end; invalid characters are reported.
+    """Return the tokens of a text, with a line break at its end; invalid characters are reported.
 
     Cost: linear, about 1 µs per token.
     """
@@ -248,7 +248,7 @@ def _read_string(
 
 
 def _shown(token: Token) -> str:
-    """Return a token as shown in messages."""
+    """Return the text of a token in messages."""
     return "the end of the line" if token.kind == "line" else f"`{token.text:.60}`"
 
 
@@ -322,7 +322,7 @@ class _LarkParser(TreeMaker):
             self.at += 1
 
     def is_beginning(self, index: int) -> bool:
-        """Return whether a statement begins with this token: the first of its line, and of a suitable kind."""
+        """Return whether a statement begins with this token, the first of its line, because of its kind."""
         if index and self.tokens[index - 1].kind != "line":
             return False
         token = self.tokens[index]
@@ -380,7 +380,7 @@ class _LarkParser(TreeMaker):
         self.at += 1
 
     def options(self, directive: str, value: Any, span: Span) -> None:
-        """Parse llguidance's options, one of which changes the language."""
+        """Parse llguidance's options, of which only one changes the language."""
         if not isinstance(value, dict):
             if value is not None:  # else it was no JSON, which is reported
                 help = f"for example `{directive} {{}}`"
@@ -542,7 +542,7 @@ class _LarkParser(TreeMaker):
         )
 
     def check_name(self, name: Name, modifiers: str, begin: Token) -> None:
-        """Report a name that is neither that of a rule nor that of a terminal."""
+        """Report a name that is valid neither for a rule nor for a terminal."""
         written = name.name
         if written.upper() != written != written.lower():
             message = f"`{written}` has capital and small letters"
@@ -553,9 +553,7 @@ class _LarkParser(TreeMaker):
             self.problems.at(self.place(begin), "G001", message, "leave it out")
 
     def attributes(self, name: Name) -> dict[str, tree.Attribute]:
-        """Parse llguidance's attributes, such as `[capture, suffix="."]`; return those that change the
-        language.
-        """
+        """Parse llguidance's attributes, as `[suffix="."]`; return those that change the language."""
         opened = self.token
         found: dict[str, tree.Attribute] = {}
         while self.token.kind in ("[", ","):
@@ -599,7 +597,7 @@ class _LarkParser(TreeMaker):
         return read_number(token.text) if token.text.isdigit() else -1
 
     def check_attributes(self, name: Name, found: dict[str, tree.Attribute]) -> None:
-        """Report attributes with invalid values, or that cannot be combined."""
+        """Report attributes that have invalid values or cannot be combined."""
         for word, (value, span) in [*found.items()]:
             problem, help = "", ""
             if is_terminal_name(name.name):
@@ -753,7 +751,7 @@ class _LarkParser(TreeMaker):
         return tree.Terminal(RuleRef(name, span=span), span, 1, f"`{directive}`")
 
     def chunks(self, value: Any, span: Span) -> tuple[str, ...]:
-        """Return the chunks of ``%regex {"substring_…": …}``, which stands for any run of them."""
+        """Return the chunks of ``%regex {"substring_…": …}``, which means any run of them."""
         kind = next(iter(value), "") if isinstance(value, dict) and len(value) == 1 else ""
         found = value[kind] if kind in _CHUNKS else None
         if kind == "substring_chars" and isinstance(found, str):
@@ -826,7 +824,7 @@ class _LarkParser(TreeMaker):
         self.push(outer, self.checked(made))
 
     def argument(self, frame: OpenGroup, token: Token) -> Node:
-        """Return an argument of a template, which ends here."""
+        """Return the argument of a template that ends here."""
         single = len(frame.items) == 1 and not frame.alternatives and not frame.operands
         if not single or not isinstance(
             item := frame.items[0], tree.Text | tree.Pattern | tree.Range | Name | Use
@@ -852,16 +850,14 @@ class _LarkParser(TreeMaker):
         frame.is_atom = False
 
     def check_counts(self, token: Token) -> None:
-        """Report a use of the number of a rule that has none."""
+        """Report a use of the number of a rule that has no number."""
         if not self.counts:
             message = f"`{token.text}` asks for the number of its rule, which does not count"
             help = "a rule that counts is `name::_: …`; a number of its own is `name::0`"
             self.problems.at(self.place(token), "G018", message, help)
 
     def called(self, known: Mapping[str, str], kind: str, depth: int = 0) -> Argument:
-        """Parse an argument of a kind: "v" a number or a function, "b" a bit, "r" a range of bits, "c" a
-        condition.
-        """
+        """Parse an argument of a kind: "v": number or function, "b": bit, "r": range of bits, "c": condition."""
         token = self.token
         self.at += 1
         if token.kind in ("hex", "number") and kind in "vb":
@@ -930,7 +926,7 @@ class _LarkParser(TreeMaker):
         self.repeat_counted(frame, low, high, token, length)
 
     def count(self) -> int:
-        """Parse a count; return 1 for a refused one."""
+        """Parse a count; return 1 if it is refused."""
         token = self.take("number", "a whole number")
         value: int = read_number(token.text.lstrip("+-"))
         if token.text[0] == "-" and value:
@@ -1026,9 +1022,9 @@ _LAID_OUT: Final = {
 
 
 def _layout_tokens(text: str, problems: Collector) -> list[tuple[str, str, int, int]]:
-    """Return the tokens of a text except `:`: the layout, text, start and end of each.
+    """Return the tokens of a text except `:`, each with its layout, text, start and end.
 
-    The text before `:` is one token.
+    The text before `:` is a single token.
     """
     parser = _LarkParser(text, read_tokens(text, problems), Module(problems.source), problems)
     parser.run()
@@ -1088,7 +1084,7 @@ MASK: Final = (1 << BITS) - 1
 
 
 class BitRange(NamedTuple):
-    """The bits from ``low`` up to ``high``, `[low:high]`; `_` are all."""
+    """The bits from ``low`` up to ``high``, written `[low:high]`; `_` means all bits."""
 
     low: int
     high: int
@@ -1102,7 +1098,7 @@ class BitRange(NamedTuple):
 
 
 class NumberCall(NamedTuple):
-    """A function with its arguments: a new number, or a condition on it."""
+    """A function with its arguments, which gives a new number or a condition on the number."""
 
     name: str
     arguments: tuple[Argument, ...] = ()
@@ -1136,7 +1132,7 @@ _CALLED: Final = VALUES.keys() | CONDITIONS.keys()
 
 
 def changed(value: int | NumberCall, number: int) -> int:
-    """Return the number for a use of a rule within a rule that has ``number``."""
+    """Return the number for a rule that is used within a rule with ``number``."""
     if isinstance(value, int):
         return value
     match value:
@@ -1157,7 +1153,7 @@ def changed(value: int | NumberCall, number: int) -> int:
 
 # conditions nest as deep as they are written, which the parser limits
 def holds(condition: NumberCall, number: int) -> bool:
-    """Return whether a condition holds of a number."""
+    """Return whether a condition holds for a number."""
     match condition:
         case NumberCall("and", (NumberCall() as one, NumberCall() as other)):
             return holds(one, number) and holds(other, number)

@@ -1,8 +1,8 @@
-"""From terminals to expressions: terminals that Lark joins to one regular expression are one pattern here as well.
+"""From terminals to expressions. Terminals that Lark joins to one regular expression become one pattern.
 
-Such a pattern denotes the strings of which Python's ``re`` matches the whole, so order and laziness matter.
-Most terminals read each text in one way only and refer to other terminals; the others go through an automaton
-as a whole.
+Such a pattern has the strings that Python's ``re`` matches as a whole, so order and laziness matter. Most
+terminals read each text in only one way, and refer to other terminals. The others are converted as a whole,
+through an automaton.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ _FLAG_LENGTH: Final = len("(?i:)")
 class TerminalPart:
     """A part of a terminal.
 
-    ``tree``: as a pattern, with other terminals expanded; ``size``: its number of parts. ``expr``: with
-    references to other terminals. ``paths``: whether it reads texts in one way. ``asserted``: its number of
-    assertions. ``is_set``: built with `&` or `~`, and unordered. ``low``, ``high``, ``value``: the keys by
-    which Lark sorts alternatives: least and greatest width, length of the regular expression. ``written``:
-    its length as a part of another one; ``flags``: those that Lark adds there.
+    ``tree``: the part as a pattern, with other terminals expanded; ``size``: its number of nodes. ``expr``:
+    the part with references to other terminals. ``paths``: whether it reads texts in only one way.
+    ``asserted``: its number of assertions. ``is_set``: built with `&` or `~`, and unordered. ``low``,
+    ``high``, ``value``: Lark's keys for sorting alternatives: least and greatest width, length of the regular
+    expression. ``written``: its length inside another one; ``flags``: flags that Lark adds there.
     """
 
     tree: tree.Node
@@ -99,12 +99,12 @@ class Terminals:
     # -- named terminals --------------------------------------------------------------------------
 
     def body(self, name: str) -> Expr:
-        """Return the expression of a terminal, which refers to others as rules."""
+        """Return the expression of a terminal, in which other terminals are references to rules."""
         entry = self.entries[name]
         return self.finish(self.piece(name), entry.span, entry.bodies[0][1], name)
 
     def piece(self, name: str) -> TerminalPart:
-        """Return the part for a terminal, after those that it refers to; recursion is reported."""
+        """Return the part for a terminal, after the parts to which it refers; recursion is reported."""
         todo = [(name, False)]
         active: set[str] = set()
         while todo:
@@ -266,7 +266,7 @@ class Terminals:
         )
 
     def alternatives(self, pieces: list[TerminalPart]) -> TerminalPart:
-        """Return a choice, widest part first, as in Lark."""
+        """Return a choice, with the widest part first, as in Lark."""
         if len(pieces) == 1:
             return pieces[0]
         spend(4 * len(pieces))
@@ -301,7 +301,7 @@ class Terminals:
     # -- whole terminals --------------------------------------------------------------------------
 
     def finish(self, piece: TerminalPart, span: Span, file: File, name: str = "") -> Expr:
-        """Return the strings of which a pattern matches the whole."""
+        """Return the strings that a pattern matches as a whole."""
         what = name or file.text[span.start : min(span.end, span.start + MAX_SHOWN)]
         if piece.paths.is_empty and not piece.asserted and piece.expr != ir.EPSILON:
             self.notes.add("annotation", span, what, "may be empty, which Lark refuses of a terminal")
@@ -351,8 +351,8 @@ class Terminals:
 
 @remembering(128)
 def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole | None:
-    """Return the strings of which a pattern matches the whole; None if there are too many states. ``lazy``:
-    by their places.
+    """Return the strings that a pattern matches as a whole; None if there are too many states. ``lazy``: the
+    places of lazy repetitions.
 
     Many grammars have the same terminals, so the results are cached.
     """
@@ -363,7 +363,7 @@ def _whole_strings(root: tree.Node, lazy: frozenset[int]) -> Whole | None:
 
 
 def _forbidden(node: tree.Node) -> Ranges:
-    """Return the characters of `(?![…])`, if a follow restriction can express it; otherwise none."""
+    """Return the characters of `(?![…])` if a follow restriction can express it; otherwise no characters."""
     if not (
         isinstance(node, tree.Look) and node.ahead and node.negative and isinstance(node.body, ir.CharClass)
     ):
@@ -373,7 +373,7 @@ def _forbidden(node: tree.Node) -> Ranges:
 
 
 def _is_open(pattern: str) -> bool:
-    """Return whether a pattern has a `|` outside of groups. Cost: linear, where there is one at all."""
+    """Return whether a pattern has a `|` outside groups. Cost: linear if there is any `|` at all."""
     if "|" not in pattern:
         return False
     depth = 0
@@ -389,7 +389,7 @@ def _rank(piece: TerminalPart) -> tuple[int, int, int]:
 
 
 def _options(entry: Entry) -> list[tuple[Node, File]]:
-    """Return the alternatives of a terminal, in Lark's order: those added by `%extend` first, newest first."""
+    """Return the alternatives of a terminal in Lark's order: first those added by `%extend`, newest first."""
     if not entry.bodies:
         return []
     (node, file), *added = entry.bodies

@@ -68,7 +68,7 @@ def _normalized(ruleset: RuleSet) -> RuleSet:
 
 
 def _too_deep(ruleset: RuleSet) -> Diagnostic:
-    """Return the message for rules that are nested too deeply when expanded into each other, as operands of `&` are."""
+    """Return the message for rules that are too deeply nested once expanded into each other, as in operands of `&`."""
     start = ruleset.rules.get(ruleset.start)
     return Diagnostic(
         "G105",
@@ -79,7 +79,7 @@ def _too_deep(ruleset: RuleSet) -> Diagnostic:
 
 
 def _is_plain_choice(ruleset: RuleSet) -> bool:
-    """Return whether there is only one rule, a choice of literals, which no pass would change, however long it is."""
+    """Return whether the only rule is a choice of literals, which no pass would change, however long it is."""
     if len(ruleset.rules) != 1 or ruleset.start not in ruleset.rules:
         return False
     body = ruleset.rules[ruleset.start].body

@@ -1,4 +1,4 @@
-"""Pass 3: expand regular rules in the operands of `&` and `!`, so that no reference is left there."""
+"""Pass 3: expand regular rules in the operands of `&` and `!`, so that these have no references."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FORBIDDEN = {
 
 
 def expand_booleans(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet with the operands of `&` and `!` free of references.
+    """Return the RuleSet with operands of `&` and `!` that have no references.
 
     Raises: GrammarError (G107 an operand is recursive, G108 it is not regular, G109 it is too large).
     """
@@ -89,7 +89,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
         return rewrite(expr, leaf)
 
     def checked_size(expr: Expr, span: Span | None) -> tuple[int, int]:
-        """Return the parts and levels of an expression with rules expanded, if they are within the limits."""
+        """Return the numbers of parts and levels of an expression with rules expanded, within the limits."""
         spend(2 * facts(expr).size)
         found = _size(expr, sizes)
         if found[0] > MAX_EXPANDED:
@@ -144,7 +144,7 @@ def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
 
 
 def _names_outside(body: Expr) -> list[str]:
-    """Return the rules that a body calls outside of operands."""
+    """Return the rules that a body calls outside operands."""
     names: dict[str, None] = {}
     stack = [body]
     while stack:
@@ -158,7 +158,7 @@ def _names_outside(body: Expr) -> list[str]:
 
 
 def _size(expr: Expr, sizes: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """Return the parts and the levels of an expression. Shared parts count at each occurrence."""
+    """Return the numbers of parts and levels of an expression. Shared parts count at each occurrence."""
     known: dict[int, tuple[int, int]] = {}
 
     def visit(expr: Expr) -> tuple[int, int]:
@@ -250,7 +250,7 @@ def _irregular_operands(
 def _reached_by(
     operands: list[Expr], inner: dict[str, tuple[str, ...]]
 ) -> Iterator[tuple[RuleRef, set[str]]]:
-    """Yield each reference in the operands with all rules that it leads to."""
+    """Yield each reference in the operands, with all rules to which it leads."""
     cache: dict[str, set[str]] = {}
     for item in operands:
         for ref in references(item):
@@ -269,7 +269,7 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
     """Return the RuleSet without `&` and `!` whose language is empty, or only ε.
 
     Raises: GrammarError (G102, G103 for rules that then derive nothing; G117 if the search is too long).
-    Cost: few derivatives if the language is not empty; up to ``Limits.max_explored`` of them if it is.
+    Cost: few derivatives if the language is not empty, else up to ``Limits.max_explored`` derivatives.
     """
     if all(facts(rule.body).kinds.isdisjoint(_BOOLEANS) for rule in ruleset.rules.values()):
         return ruleset
@@ -308,7 +308,7 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
 
 
 def _simplest(expr: Expr) -> Expr:
-    """Return ∅ or ε if the expression is equivalent to it."""
+    """Return ∅ or ε if the expression is equivalent to either."""
     if is_empty(expr):  # mutant: empty-operands
         return NOTHING
     if ends_of(expr, {}) and is_empty(nonempty_part(expr, {})):

@@ -1,4 +1,4 @@
-"""Checks of rules: first the assumptions of later passes, then keys, captures, restrictions and the stack."""
+"""Checks of rules: of the assumptions of later passes, then of keys, captures, restrictions and the stack."""
 
 from __future__ import annotations
 
@@ -177,9 +177,9 @@ def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
 def _tests_in(body: Expr, ends: Mapping[str, Ends]) -> list[tuple[Expr, bool]]:
     """Return the tests among the items of sequences, each with whether a non-nullable item follows it.
 
-    The continuation of a choice or a repetition also follows its last item, if the sequence there consumes
-    something itself: otherwise the tests alone would decide a path through it. The continuation of a rule or
-    an object does not count.
+    The continuation of a choice or a repetition also follows its last item, if the sequence there itself
+    consumes a byte: otherwise only the tests would decide a path through it. The continuation of a rule or an
+    object does not count.
     """
     found: list[tuple[Expr, bool]] = []
     todo: list[tuple[Expr, bool]] = [(body, False)]
@@ -280,11 +280,11 @@ def check_restrictions(ruleset: RuleSet) -> None:
     levels = key_levels(ruleset)
 
     def passes(expr: Expr) -> bool:
-        """Return whether the expression can be empty where text comes after it."""
+        """Return whether the expression can be empty where text follows it."""
         return any(mask != ALL_BYTES for mask in ends_of(expr, ends))
 
     def leaves_pending(expr: Expr, leaves: Mapping[str, bool]) -> bool:
-        """Return whether the expression, entered without a pending restriction, can end with one."""
+        """Return whether the expression can end with a pending restriction if it begins without one."""
         match expr:
             case NotFollowedBy(mask):
                 return 0 < mask < ALL_BYTES  # where all bytes are ruled out, the text ends
@@ -358,7 +358,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
 def check_stack(ruleset: RuleSet) -> None:
     """Check that ``top`` is never used with an empty stack, by the minimal depth at which each rule is entered.
 
-    There is no pop: a scope restores the previous stack. So it suffices to distinguish depth 0 from more.
+    There is no pop, since scopes restore the previous stack. So it suffices to know whether the depth is 0.
 
     Raises: GrammarError (G115).
     """

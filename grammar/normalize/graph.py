@@ -34,9 +34,9 @@ Value = TypeVar("Value")
 class Facts(NamedTuple):
     """Facts about a body. References, and nodes in ``size``, count once if they are one object.
 
-    ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
-    counted at each place. ``depth``: levels below the body. ``counts``: its repetitions make sense. ``held``: its nodes,
-    the ranges of its classes, and its text in pieces of 128 bytes: what it takes in memory.
+    ``written``: the number of places for subexpressions, where one object may occur often. ``text``: bytes of
+    the literals, counted at each place. ``depth``: levels below the body. ``counts``: whether its repetitions
+    are valid. ``held``: its size in memory: nodes, ranges of classes, and text in pieces of 128 bytes.
     """
 
     references: tuple[RuleRef, ...]
@@ -74,12 +74,12 @@ def references(expr: Expr) -> list[RuleRef]:
 
 
 def reference_graph(ruleset: RuleSet) -> dict[str, tuple[str, ...]]:
-    """Return for each rule the names of the rules that it refers to, each once."""
+    """Return for each rule the names of the rules to which it refers, without duplicates."""
     return {name: facts(rule.body).names for name, rule in ruleset.rules.items()}
 
 
 def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return the names reachable from the given ones, including these."""
+    """Return the names reachable from the given ones, including these names."""
     seen = set(start)
     todo = list(seen)
     while todo:
@@ -93,7 +93,7 @@ def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[s
 
 
 def cycle_through(name: str, graph: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return a shortest cycle ``[name, …, name]``; empty if there is none."""
+    """Return a shortest cycle ``[name, …, name]``; empty if there is no cycle."""
     came_from: dict[str, str] = {}
     todo = [name]
     for here in todo:
@@ -118,7 +118,7 @@ def solve(
     """Return the least fixpoint of ``values[name] = evaluate(body of name, values)``.
 
     ``evaluate`` must be monotone from ``bottom`` over a lattice without long chains.
-    Cost: one evaluation for a rule outside cycles, a few for those in one.
+    Cost: one evaluation for each rule outside cycles, a few for each rule in a cycle.
     """
     graph = reference_graph(ruleset)
     values = dict.fromkeys(ruleset.rules, bottom)

@@ -115,7 +115,7 @@ def _substituted(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, fro
 
 
 def write_out_empty_rules(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet with references to rules that never consume anything replaced by their conditions.
+    """Return the RuleSet in which the conditions of rules without text replace the references to these rules.
 
     Invariant: every remaining rule (except the start) has a non-empty string, so references with ``nonempty``
         are valid for all of them.

@@ -2,16 +2,16 @@
 
 For the rules Aᵢ of a cycle of first calls, separate the leading calls (``left_parts``):
 
-    Aᵢ⁺ = bᵢ ∪ ⋃ⱼ Aⱼ⁺ rᵢⱼ                 a linear system; bᵢ consumes something and calls no Aⱼ first
+Aᵢ⁺ = bᵢ ∪ ⋃ⱼ Aⱼ⁺ rᵢⱼ                 a linear system; bᵢ consumes a byte and calls no Aⱼ first
 
 Its least solution runs along the links: from some bⱼ, through links, to Aᵢ. So
 
     Aᵢ   ::= ⋃ⱼ bⱼ Tⱼᵢ  (| ε)             Tⱼᵢ ::= (ε if j = i) | ⋃ₖ rₖⱼ Tₖᵢ
 
 which is polynomial, whereas Paull's classical substitution is exponential. A nullable link would make a Tⱼᵢ
-call another one immediately, so links are restricted to their non-empty parts and the empty ones are composed
+call another one immediately, so links are restricted to their non-empty parts, and empty links are composed
 beforehand. A tail that only leads to itself becomes a loop: Aᵢ ::= bᵢ rᵢᵢ*. If the whole cycle goes through
-one rule that also calls itself at its end, the others are expanded in it (``operators``).
+one rule that also calls itself at its end, the other rules are expanded in this rule (``operators``).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _BETWEEN = " after "  # in the names of tails
 
 
 def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
-    """Return the RuleSet without left recursion: no rule can call itself before it consumes something.
+    """Return the RuleSet without left recursion: no rule can call itself before it consumes a byte.
 
     Raises: GrammarError (G112 left recursion through a capture or scope, G113 after a follow restriction,
         G114 too many rules in one cycle).
@@ -192,7 +192,7 @@ def _rewrite_cycle(
         return known
 
     def followed(parts: Iterable[tuple[Expr, str]], target: str) -> list[Expr]:
-        """Return the parts, each with its tail, equal tails only once."""
+        """Return the parts, each with its tail. Equal tails are written once."""
         by_tail: dict[Expr, list[Expr]] = {}
         for part, source in parts:
             by_tail.setdefault(tail(source, target), []).append(part)
@@ -211,7 +211,7 @@ def _rewrite_cycle(
 
 
 def _called(cycle: list[str], splits: dict[str, Split], start: str, users: dict[str, set[str]]) -> list[str]:
-    """Return the rules of a cycle that are called other than by a leading call of the cycle itself."""
+    """Return the rules of a cycle that are also called otherwise than by leading calls in the cycle."""
     members = set(cycle)
     inside = {
         ref.name
@@ -225,7 +225,7 @@ def _called(cycle: list[str], splits: dict[str, Split], start: str, users: dict[
 def _empty_paths(
     cycle: list[str], splits: dict[str, Split], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Ends]]:
-    """Return ``jumps[j][i]``: the paths from Aⱼ to Aᵢ through links that derive ε; no entry if there is none.
+    """Return ``jumps[j][i]``: the paths from Aⱼ to Aᵢ through links that derive ε, without empty entries.
 
     Rules that reach each other unconditionally share one result.
     Raises: SplitTooLarge.
@@ -293,7 +293,7 @@ def _conditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -> 
 def _steps(
     cycle: list[str], splits: dict[str, Split], jumps: dict[str, dict[str, Ends]], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Expr]]:
-    """Return ``steps[j][k]``: the paths from Aⱼ to Aₖ by empty links and then a non-empty one.
+    """Return ``steps[j][k]``: the paths from Aⱼ to Aₖ by empty links, then a non-empty link.
 
     Raises: SplitTooLarge.
     """
@@ -361,7 +361,7 @@ Bodies: TypeAlias = Mapping[str, Expr]
 def merge_operators(ruleset: RuleSet) -> RuleSet:
     """Return the RuleSet in which no rule A X* calls itself at the end of A or X, even through the ends of other rules.
 
-    Cost: linear in the recursive rules; the others are skipped.
+    Cost: linear in the recursive rules; other rules are skipped.
     """
     graph = reference_graph(ruleset)
     recursive = [c for c in components(graph) if len(c) > 1 or c[0] in graph[c[0]]]
@@ -413,7 +413,7 @@ def _is_empty(expr: Expr) -> bool:
 
 
 def _without_own_tails(start: Expr, link: Expr, tails: _Tails) -> Expr | None:
-    """Return D* A (G ∪ B D* A)* for ``start`` = A ∪ D·E and ``link`` = G ∪ B·E; None if there is no D and no B."""
+    """Return D* A (G ∪ B D* A)* for ``start`` = A ∪ D·E and ``link`` = G ∪ B·E; None without D and B."""
     first, before_first = tails.split(start)
     after, between = tails.split(_single_rounds(link, tails.ends))
     if is_nothing(before_first) and is_nothing(between):
@@ -444,7 +444,7 @@ class _Tails:
     def split(self, expr: Expr) -> tuple[Expr, Expr]:
         """Return (own, before) with  L(expr) = L(own) ∪ L(before)·E⁺,  where E⁺ is the rule without ε.
 
-        Cost: linear in the expression and in the rules called at its end; beyond the budget they stay calls.
+        Cost: linear in the expression and in the rules called at its end; beyond the budget these stay calls.
         """
         spend(4)
         match expr:
@@ -483,10 +483,11 @@ class _Tails:
 def put_together(
     cycle: list[str], splits: Mapping[str, Split], bodies: Bodies, ends: Mapping[str, Ends]
 ) -> dict[str, Expr]:
-    """Return the body of a rule that a whole cycle of first calls goes through, written without its other rules.
+    """Return the body of a rule through which a whole cycle of first calls goes, without its other rules.
 
-    Only if it then calls itself at its end, as in ``e ::= sum | atom; sum ::= e "+" e``; {} otherwise. The
-    bodies of the other rules call it, and may stay: its own begins with none of them.
+    This requires that the rule then calls itself at its end, as in ``e ::= sum | atom; sum ::= e "+" e``;
+    else return {}. The bodies of the other rules call it, and may stay, since its own begins with none of
+    them.
     Cost: linear in the result for each rule that is tried, which ``MAX_SIZE`` bounds.
     """
     if not 1 < len(cycle) <= MAX_CYCLE:
@@ -523,9 +524,9 @@ def put_together(
 
 
 def _order_without(name: str, cycle: list[str], splits: Mapping[str, Split]) -> list[str] | None:
-    """Return the rules of a cycle, each after those that it calls first; ``name`` last, ignoring its calls.
+    """Return the rules of a cycle, each after the rules that it calls first; ``name`` is last.
 
-    None if another cycle remains.
+    Returns None if another cycle remains.
     """
     graph = {other: [called for called in splits[other].links if called != name] for other in cycle}
     order: list[str] = []

@@ -1,10 +1,10 @@
-"""The rules that derive the empty string, the follow restrictions under which they do, and their first calls.
+"""The rules that derive the empty string, perhaps under follow restrictions, and the first calls of rules.
 
-The *ends* of an expression are the ways to derive ε: each a mask of bytes that may not come next (0: ε
+The *ends* of an expression are the ways to derive ε. Each is a mask of bytes that may not come next (0: ε
 without a restriction). Only minimal masks are kept, so ``{0}`` is plain nullability and the empty set is "not
-nullable". Tests of object keys have no width and no ends: their continuation always consumes something
-(``keys`` checks this, and that their own sequence does), so the whole does not depend on them; but the
-continuation can be called before anything is consumed.
+nullable". Tests of object keys have no width and no ends: their continuation always consumes a byte (``keys``
+checks this, and that their own sequence does), so the whole does not depend on these tests. But the
+continuation can be called before a byte is consumed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ALWAYS: Ends = frozenset({0})
 
 
 def minimal(masks: set[int]) -> Ends:
-    """Return the masks that no other one implies."""
+    """Return the masks that no other mask implies."""
     if 0 in masks:
         return ALWAYS
     if len(masks) > 4:
@@ -64,7 +64,7 @@ def both(left: Ends, right: Ends) -> Ends:
 
 
 def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
-    """Return the ends of an expression, given those of the rules."""
+    """Return the ends of an expression, given the ends of the rules."""
     match expr:
         case Literal(data):
             return NEVER if data else ALWAYS
@@ -99,7 +99,7 @@ def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
 
 
 def rule_ends(ruleset: RuleSet) -> dict[str, Ends]:
-    """Return the ends of every rule (operands of `!` must be free of references)."""
+    """Return the ends of every rule (operands of `!` must not have references)."""
     return solve(ruleset, NEVER, ends_of)
 
 
@@ -114,7 +114,7 @@ def nullable_rules(ruleset: RuleSet) -> set[str]:
 
 
 def first_calls(expr: Expr, ends: Mapping[str, Ends]) -> dict[str, RuleRef]:
-    """Return the references that an expression can call before it has consumed anything."""
+    """Return the references that an expression can call before it has consumed a byte."""
     found: dict[str, RuleRef] = {}
     stack = [expr]
     while stack:
@@ -139,7 +139,7 @@ def first_calls(expr: Expr, ends: Mapping[str, Ends]) -> dict[str, RuleRef]:
 
 
 def left_calls(ruleset: RuleSet) -> dict[str, set[str]]:
-    """Return for each rule those that it can call before it has consumed anything."""
+    """Return for each rule the rules that it can call before it has consumed a byte."""
     ends = rule_ends(ruleset)
     return {name: set(first_calls(rule.body, ends)) for name, rule in ruleset.rules.items()}
 
@@ -208,7 +208,7 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
     """Split an expression by its leading calls to the rules ``names``.
 
     Raises: LeadingInCapture, LeadingBehindRestriction, SplitTooLarge.
-    Cost: linear, but a run of n nullable items in front gives n suffixes.
+    Cost: linear, but n leading nullable items give n suffixes.
     """
     match expr:
         case Literal(data):
@@ -270,7 +270,7 @@ def _split_repeat(
 ) -> Split:
     """Split ``item{low,high}`` into the first non-empty round and the remaining rounds.
 
-    Empty rounds before it cost nothing if ε is unrestricted, and otherwise need only one copy of the
+    Empty rounds before this round cost nothing if ε is unrestricted, and otherwise need only one copy of the
     restriction (restrictions are idempotent: M | M = M).
     """
     first = split(item, names, ends)

@@ -1,7 +1,6 @@
-"""``stackmask fmt``: the layout of a grammar text. Tokens and comments are unchanged; blanks and line breaks
-are rewritten.
+"""``stackmask fmt``: the layout of a grammar text. Only whitespace is rewritten, not tokens or comments.
 
-A rule is on one line, or has a line for each alternative if it was written so. Longer lines are broken
+A rule is on one line, or has one line for each alternative if its author wrote it so. Longer lines are broken
 between alternatives, or else, in EBNF, between elements. The ``::=`` of adjacent rules are aligned, as are
 the comments at the ends of adjacent lines. Formatting is idempotent.
 """
@@ -30,7 +29,7 @@ _BEGINNING: Final = frozenset({"bar", "operator"})  # a line
 
 
 class Syntax(NamedTuple):
-    """The syntax of a notation. ``tokens``: kind, text, start and end; none if there are errors.
+    """The syntax of a notation. ``tokens``: kinds, texts, starts and ends; empty if there are errors.
 
     ``defines``: the token after the name of a rule. ``is_free``: whether a line may end anywhere in a rule.
     """
@@ -42,14 +41,14 @@ class Syntax(NamedTuple):
 
 
 class LayoutError(StackmaskError):
-    """The layout of a text cannot be changed without changing the text; a bug of this module."""
+    """The layout of a text cannot be changed without a change of the text, which is a bug of this module."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A token, or a comment (``kind`` is "line" or "block").
 
-    ``breaks``: line breaks before it. ``depth``: the number of enclosing parentheses.
+    ``breaks``: the number of line breaks before it. ``depth``: the number of enclosing parentheses.
     """
 
     kind: str
@@ -59,15 +58,15 @@ class Piece:
 
     @property
     def is_comment(self) -> bool:
-        """Whether it is a comment."""
+        """Whether the piece is a comment."""
         return self.kind in ("line", "block")
 
 
 @dataclass(slots=True)
 class Statement:
-    """A rule or a directive with its comments; or comments alone, which have no ``head``.
+    """A rule or a directive with its comments, or only comments, without a ``head``.
 
-    ``head``: the name of a rule, or the directive. ``breaks``: line breaks before it.
+    ``head``: the name of a rule, or the directive. ``breaks``: the number of line breaks before it.
     """
 
     head: str
@@ -86,7 +85,7 @@ def read_statements(text: str, syntax: Syntax, name: str = "<grammar>") -> list[
 
 
 def _pieces(text: str, tokens: list[tuple[str, str, int, int]], comment: re.Pattern[str]) -> Iterator[Piece]:
-    """Yield tokens and comments, with the line breaks before each."""
+    """Yield tokens and comments, each with the number of line breaks before it."""
     done = depth = 0
     for kind, written, start, end in tokens:
         between, breaks = _comments(text, done, start, depth, comment)
@@ -102,7 +101,7 @@ def _pieces(text: str, tokens: list[tuple[str, str, int, int]], comment: re.Patt
 def _comments(
     text: str, start: int, end: int, depth: int, comment: re.Pattern[str]
 ) -> tuple[list[Piece], int]:
-    """Return the comments between two tokens, and the line breaks after the last of them."""
+    """Return the comments between two tokens, and the number of line breaks after the last comment."""
     found = []
     done = start
     for match in comment.finditer(text, start, end):
@@ -143,18 +142,16 @@ def _goes_on(pieces: list[Piece]) -> list[bool]:
 
 
 def _stands_alone(comment: Piece, goes_on: bool, before: Statement) -> bool:
-    """Return whether a comment is between statements: on a separate line, and not followed by a token of the
-    same statement.
-    """
+    """Return whether a comment is on a separate line and not followed by a token of the same statement."""
     if comment.breaks == 0 and (before.head or before.pieces[-1].kind == "block"):
         return False
     return not before.head or not goes_on
 
 
 def lay_out(text: str, syntax: Syntax, *, width: int = WIDTH, name: str = "<grammar>") -> str:
-    """Return a formatted grammar text. Its tokens and comments are the same, so its meaning is too.
+    """Return a formatted grammar text with the same tokens and comments, and so with the same meaning.
 
-    Raises: GrammarError with all syntax errors. Cost: that of reading it twice.
+    Raises: GrammarError with all syntax errors. Cost: that of reading the text twice.
     """
     statements = read_statements(text, syntax, name)
     lines: list[tuple[str, str]] = []  # code, and the comment at its end
@@ -178,7 +175,7 @@ def lay_out(text: str, syntax: Syntax, *, width: int = WIDTH, name: str = "<gram
 
 
 def _content(statements: list[Statement]) -> list[tuple[str, list[str]]]:
-    """Return everything except blanks."""
+    """Return everything except whitespace."""
     found: list[tuple[str, list[str]]] = []
     for statement in statements:
         texts = [piece.text for piece in statement.pieces]
@@ -195,7 +192,7 @@ def _is_neighbour(statements: list[Statement], at: int) -> bool:
 
 
 def _column(statements: list[Statement], at: int) -> int:
-    """Return the width of the longest name among a rule and its direct successors."""
+    """Return the width of the longest name of a rule and its direct successors."""
     widest = 0
     end = at
     while end == at or (end < len(statements) and statements[end].is_rule and _is_neighbour(statements, end)):
@@ -220,8 +217,8 @@ def _statement_lines(prefix: str, pieces: list[Piece], width: int, is_free: bool
 
 
 def _runs(pieces: list[Piece]) -> list[list[Piece]]:
-    """Split pieces where a line must end: after a line comment, before and after a comment on a separate
-    line, and where the author began a line with an alternative.
+    """Split pieces where a line must end: after a line comment, around a comment on a separate line, and
+    where the author began a line with an alternative.
     """
     runs: list[list[Piece]] = []
     ends = True  # whether a line ends before the next piece
@@ -236,9 +233,7 @@ def _runs(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _filled(run: list[Piece], column: int, width: int, first: str, is_free: bool) -> list[str]:
-    """Return pieces as lines no longer than ``width`` if they can be broken; ``first``: the text already on
-    the line.
-    """
+    """Return pieces as lines of at most ``width`` if possible; ``first``: the text already on the line."""
     lines: list[str] = []
     start = 0
     while start < len(run):
@@ -264,8 +259,8 @@ def _filled(run: list[Piece], column: int, width: int, first: str, is_free: bool
 
 
 def _is_place(run: list[Piece], at: int, is_free: bool) -> bool:
-    """Return whether a line may begin with a piece: after a blank, not with a comment, and not after an
-    operator, which begins a line itself.
+    """Return whether a line may begin with a piece: after whitespace, not with a comment, and not after an
+    operator, which itself begins a line.
     """
     before, piece = run[at - 1], run[at]
     if not is_free and piece.kind != "bar":
@@ -274,7 +269,7 @@ def _is_place(run: list[Piece], at: int, is_free: bool) -> bool:
 
 
 def _best_break(run: list[Piece], start: int, end: int, is_free: bool) -> int:
-    """Return the best break before ``end``: at an alternative, or else at an element, as far out as possible."""
+    """Return the best break before ``end``: at an alternative, or else an element, with minimal nesting."""
     places = [at for at in range(start + 1, end + 1) if _is_place(run, at, is_free)]
     bars = [at for at in places if run[at].kind == "bar"]
     outer = [at for at in bars if run[at].depth == 0]
@@ -309,7 +304,7 @@ def _joined(pieces: list[Piece]) -> str:
 
 
 def _with_comments(lines: list[tuple[str, str]]) -> list[str]:
-    """Return lines with their trailing comments, which are aligned on adjacent lines."""
+    """Return lines with their trailing comments, aligned on adjacent lines."""
     made: list[str] = []
     at = 0
     while at < len(lines):

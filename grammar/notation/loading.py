@@ -1,4 +1,4 @@
-"""The files of a grammar: read imports, and report all problems."""
+"""The files of a grammar: their imports are read, and all problems reported."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every nam
 
 
 class Loaded(NamedTuple):
-    """Rules, and the parts in other languages, by the rule names that refer to them."""
+    """Rules, with the parts in other languages by the rule names that refer to these parts."""
 
     rules: RuleSet
     parts: dict[str, Part]
 
 
 class SourceFiles:
-    """The texts of a grammar, each parsed once, with their problems."""
+    """The texts of a grammar, each parsed once, with the problems found in them."""
 
     def __init__(self, parse: Callable[[str, int, Collector], Module], notation: str, method: str) -> None:
         self.texts: list[SourceText] = []
@@ -48,7 +48,7 @@ class SourceFiles:
         self._suggestions = 0
 
     def parsed(self, text: str, name: str, path: Path | None) -> tuple[Module, Collector]:
-        """Parse a text, unless it is already parsed."""
+        """Return the parsed text, and the problems found. Each text is parsed once."""
         known = self._known.get((name, path))
         if known is None:
             check_text(f"`{name}`", text)
@@ -57,13 +57,13 @@ class SourceFiles:
         return known
 
     def add(self, name: str, text: str) -> Collector:
-        """Add a text, whose problems the collector records."""
+        """Add a text, and return the collector for its problems."""
         self.texts.append(SourceText(name, text))
         self.problems.append(Collector(len(self.texts) - 1))
         return self.problems[-1]
 
     def read(self, path: Path, wanted: Import, problems: Collector) -> str | None:
-        """Return the text of an imported file; None if it cannot be read, which is reported."""
+        """Return the text of an imported file; None if this fails, which is reported."""
         try:
             return read_text(path)
         except GrammarFileError as error:
@@ -71,7 +71,7 @@ class SourceFiles:
             return None
 
     def folder(self, folder: Path | None, shown: str, wanted: Import, problems: Collector) -> Path | None:
-        """Return the folder that an imported path is relative to; None if there is none, which is reported."""
+        """Return the folder to which an imported path is relative; None if missing, which is reported."""
         if folder is None:
             message = f"cannot import {shown}: this grammar is not in a file"
             help = f"load it with Grammar.from_file, or pass base= to {self._method}"
@@ -79,12 +79,12 @@ class SourceFiles:
         return folder
 
     def suggest(self, name: str, names: Iterable[str]) -> str | None:
-        """Return the most similar name; only for the first few calls."""
+        """Return the most similar name, but only in the first few calls."""
         self._suggestions += 1
         return similar(name, names) if self._suggestions <= MAX_SUGGESTIONS else None
 
     def line_of(self, span: Span) -> int:
-        """Return the number of a line. Counts the lines before it, so it takes time."""
+        """Return the number of a line. This is slow, since it counts the previous lines."""
         spend(span.start // 8)
         return line_and_column(self.texts[span.source].text, span.start)[0]
 
@@ -109,7 +109,7 @@ class SourceFiles:
 def skip_rule(
     name: str, skipped: Iterable[Expr], body_of: Callable[[str], Expr | None], span: Span | None = None
 ) -> Rule:
-    """Return the rule of the text between terminals: any number of these, in any rule."""
+    """Return the rule of the text between terminals: any number of these expressions, in any rule."""
     options: list[Expr] = []
     seen: set[str] = set()
     todo = list(skipped)[::-1]
@@ -185,7 +185,7 @@ _LOOKS: Final[tuple[tuple[str, str, str, str], ...]] = (
 
 
 class Foreign(NamedTuple):
-    """The actual kind of a text that is not a grammar, if recognised, and the remedy."""
+    """The actual kind of a text that is not a grammar, if it is recognised, and the remedy."""
 
     what: str
     start: int
@@ -194,7 +194,7 @@ class Foreign(NamedTuple):
 
 
 def foreign_dialect(text: str) -> Foreign | None:
-    """Return the kind of a text that is not EBNF; None if it looks like EBNF, or is not recognised.
+    """Return the kind of a text that is not EBNF; None if it looks like EBNF, or its kind is unknown.
 
     Cost: linear; this is for texts with errors only.
     """
@@ -245,7 +245,7 @@ _CHANGED = re.compile(r"[;,%~{}]|->|(?<!\S)/(?!\S)|(?:DIGIT|ALPHA)\b")
 
 
 def _example(text: str) -> str:
-    """Return the first rule that fits on one line as written here; empty if there is none."""
+    """Return the first rule that fits on one line as it is written; empty if there is none."""
     for line in text[: 100 * MAX_LINE].splitlines():
         match = _RULE.fullmatch(line) if len(line) <= MAX_LINE else None
         if match is None:
@@ -274,13 +274,13 @@ _LARK_CURE: Final = 'a rule is `name: "text" OTHER | …` on a line of its own, 
 
 
 def is_lark(text: str) -> bool:
-    """Return whether a grammar text is Lark rather than EBNF: rules are defined with `:`, and none with `::=`."""
+    """Return whether a grammar text is Lark rather than EBNF: its rules have `:`, and none has `::=`."""
     spend(len(text) // 20)
     return _LARK_RULE.search(text) is not None and _EBNF_RULE.search(text) is None
 
 
 def foreign_to_lark(text: str) -> Foreign | None:
-    """Return the kind of a text that is not Lark; None if it looks like Lark, or is not recognised. Cost: linear."""
+    """Return the kind of a text that is not Lark; None if it looks like Lark, or is unknown. Cost: linear."""
     rule = _EBNF_RULE.search(text)
     if rule is not None:
         return Foreign("EBNF or GBNF", rule.start(1), rule.end(), "Grammar.from_ebnf(text) reads it as it is")

@@ -1,4 +1,4 @@
-"""The syntax tree of one grammar file, EBNF or Lark, before names and imports are resolved."""
+"""The syntax tree of one EBNF or Lark file, before its names and imports are resolved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stackmask.grammar.source.work import spend
 
 @immutable
 class Terminal:
-    """A finished terminal. ``what``: its name in messages, if it is not plain text."""
+    """A finished terminal. ``what``: its name in messages, unless it is plain text."""
 
     expr: Expr
     span: Span
@@ -26,7 +26,7 @@ class Terminal:
 
 @immutable
 class Name:
-    """A rule, a terminal, or a parameter of the enclosing template."""
+    """The name of a rule, of a terminal, or of a parameter of the enclosing template."""
 
     name: str
     span: Span
@@ -35,9 +35,10 @@ class Name:
 
 @immutable
 class Group:
-    """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; ``"()"`` wraps one.
+    """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; ``"()"``: one
+    element.
 
-    ``A - B`` is the ``&`` of A and ``!B``. An empty sequence is the empty string.
+    ``A - B`` is ``&`` with the operands A and ``!B``. An empty sequence is the empty string.
     """
 
     op: Literal[" ", "|", "&", "()"]
@@ -48,9 +49,7 @@ class Group:
 
 @immutable
 class Repetition:
-    """``a?``, ``a{2,5}``, Lark's ``[a]``. ``length``: that of its operator in a regular expression, such as
-    ``{2,5}``.
-    """
+    """``a?``, ``a{2,5}``, Lark's ``[a]``. ``length``: the length of its operator in a regex, as in ``{2,5}``."""
 
     item: Node
     min: int
@@ -82,7 +81,7 @@ class Text:
 
 @immutable
 class Pattern:
-    """Lark's ``/regex/flags``; ``value`` is the source text, which begins one character after the span."""
+    """Lark's ``/regex/flags``; ``value``: its source text, one character after the start of the span."""
 
     value: str
     flags: str
@@ -92,7 +91,7 @@ class Pattern:
 
 @immutable
 class Range:
-    """``"a".."z"``. ``length``: that of the character class that Lark creates from it."""
+    """``"a".."z"``. ``length``: the length of the character class that Lark creates."""
 
     low: str
     high: str
@@ -113,7 +112,7 @@ class Use:
 
 @immutable
 class CountedUse:
-    """llguidance's ``rule::value``: a counting rule. ``value``: the number, or a function for it."""
+    """A use of a counting rule: llguidance's ``rule::value``. ``value``: the number, or a function of it."""
 
     name: str
     value: Any
@@ -123,7 +122,7 @@ class CountedUse:
 
 @immutable
 class Guarded:
-    """An alternative with ``%if``: present if the condition holds for the number of its rule."""
+    """An alternative with ``%if``, which exists if the condition holds for the number of its rule."""
 
     item: Node
     condition: Any
@@ -168,7 +167,7 @@ class Attribute(NamedTuple):
 
 @immutable
 class RuleDefinition:
-    """A rule or terminal. ``how``: whether it is new, replaces another one, or adds alternatives to it."""
+    """A rule or terminal. ``how``: whether it is new, replaces another one, or extends another one."""
 
     name: str
     body: Node
@@ -182,7 +181,7 @@ class RuleDefinition:
 
 @immutable
 class Import:
-    """``%import target (name as local, …)``: the names there, and here. ``is_path``: relative to the file, else bundled."""
+    """``%import target (name as local, …)`` with pairs of names. ``is_path``: relative to the file, else bundled."""
 
     target: str
     is_path: bool
@@ -191,9 +190,9 @@ class Import:
 
 
 class Dispatch(NamedTuple):
-    """The strings of a macro: free text up to triggers, or the chunks of a text (``triggers`` alone).
+    """The strings of a macro: free text up to triggers, or the chunks of a text (only ``triggers``).
 
-    ``stops``: strings that may end the free text; ``may_end``: whether it may also end anywhere.
+    ``stops``: strings that may end the free text; ``may_end``: whether the text may also end anywhere.
     """
 
     triggers: tuple[str, ...]
@@ -203,7 +202,7 @@ class Dispatch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part in another language, and its text: ``%json``, ``%sql``, ``%marker``, a grammar given by name, a macro."""
+    """A part in another language, with its text: ``%json``, ``%sql``, ``%marker``, a named grammar, or a macro."""
 
     kind: str
     text: str
@@ -217,9 +216,9 @@ class Part(NamedTuple):
 class Module:
     """One parsed file. ``known`` contains every defined name, even if its definition is broken.
 
-    ``rules``: definitions by name, the first of each. ``skips``: expressions allowed between terminals.
-    ``parts``: by the name that a leaf refers to. ``nested``: whole grammars in its text, by such names.
-    ``options``: those of llguidance. ``looks``: look-ahead at the ends of rules, which does not affect the
+    ``rules``: the first definition of each name. ``skips``: expressions allowed between terminals. ``parts``:
+    parts by the names to which leaves refer. ``nested``: whole grammars in the text, by such names.
+    ``options``: llguidance's options. ``looks``: look-ahead at the ends of rules, without effect on the
     language. ``notes``: constructs without effect, with their positions and reasons.
     """
 
@@ -274,7 +273,7 @@ class TreeMaker:
         return self.checked(Group(op, tuple(items), span, 1 + max([item.depth for item in items])))
 
     def checked(self, node: Group | Repetition | Prefix | Use | Guarded) -> Node:
-        """Return the node, or an empty one if it is nested too deeply, which is reported once per rule."""
+        """Return the node, or an empty one if it is too deeply nested, which is reported once per rule."""
         if node.depth <= MAX_DEPTH:
             return node
         if not self.too_deep:
@@ -298,7 +297,7 @@ def without_surrogates(text: str, problems: Collector) -> str:
 def read_json(
     text: str, at: int, directive: str, example: str, problems: Collector
 ) -> tuple[Any, int, int | None]:
-    """Return the JSON value after a directive, its start and its end; no end for invalid JSON, which is reported."""
+    """Return the JSON value after a directive, its start, and its end, or no end if it is invalid (reported)."""
     blanks = _BLANKS.match(text, at)
     start = blanks.end() if blanks else at
     spend(20)
@@ -316,7 +315,7 @@ def read_json(
 
 
 def read_ids(written: str, span: Span, problems: Collector) -> TokenTerminal:
-    """Return the tokens for comma-separated ids and ranges, or with a leading `^` all others."""
+    """Return the tokens for comma-separated ids and ranges; with a leading `^`, return all other tokens."""
     ranges: list[tuple[int, int]] = []
     for piece in written.removeprefix("^").split(","):
         spend(2)

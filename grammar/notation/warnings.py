@@ -1,7 +1,7 @@
 """Valid but probably unintended constructs of a grammar: diagnostics that never change its meaning.
 
-They are computed on request (``Grammar.warnings``), by parsing the text again, so reading a grammar costs no
-more.
+They are computed on request (``Grammar.warnings``) from the text, which is parsed again, so that reading a
+grammar costs no more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def grammar_warnings(
 ) -> list[Diagnostic]:
     """Return the warnings of the first file of a grammar, by position, ``MAX_WARNINGS`` at most.
 
-    ``module``: its tree. ``comments``: those of EBNF that begin with `#`, with their offsets; None for Lark.
+    ``module``: the file's tree. ``comments``: EBNF comments that begin with `#`, with offsets; None for Lark.
     """
     text = rules.sources[0].text
     found = [*islice(_unused(module, rules), MAX_WARNINGS)]
@@ -113,7 +113,7 @@ def _hexadecimal_warning(span: Span, written: str, label: str) -> Diagnostic:
 
 
 def _indentation(module: Module) -> Iterator[Diagnostic]:
-    """Warn of a rule for the end of a block if nothing tracks the indentation of lines."""
+    """Warn of a rule for the end of a block if the grammar does not track the indentation of lines."""
     found = [one for one in module.definitions if _DEDENT.fullmatch(one.name)]
     if found and not any(isinstance(node, tree.Prefix) and node.op == "push" for node in module.nodes()):
         block = '`%stack "\\n"`, `block ::= @scope(@push(@top " "+) line (@top line)*)`'
@@ -147,7 +147,7 @@ def _of_node(node: Node, module: Module, text: str) -> Iterator[Diagnostic]:
 
 
 def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
-    """Warn of `-` where a hyphen was probably meant: next to counts, or if nothing is removed."""
+    """Warn of `-` where a hyphen was probably meant: next to counts, or where nothing is removed."""
     left = node.items[0]
     for item in node.items[1:]:
         # what `!` negates has another place than its operand
@@ -167,7 +167,7 @@ def _subtractions(node: Group, text: str) -> Iterator[Diagnostic]:
 
 
 def _are_apart(left: Node, right: Node) -> bool:
-    """Return whether two nodes visibly have no common string."""
+    """Return whether two nodes obviously have no common string."""
     one, other = _lengths(left), _lengths(right)
     if one is None or other is None:
         return False
@@ -190,13 +190,13 @@ def _lengths(node: Node) -> tuple[float, float] | None:
 
 
 def _single(node: Node) -> charclass.Ranges | None:
-    """Return the characters of a node that is one character."""
+    """Return the characters of a node that is always one character, else None."""
     found = _characters(node) if isinstance(node, Terminal) else None
     return found[0] if found is not None and found[1:] == (1, 1) else None
 
 
 def _hidden(node: Group, text: str) -> Iterator[Diagnostic]:
-    """Warn of alternatives that are covered by others: equal ones, and characters of a class."""
+    """Warn of alternatives that others cover: equal ones, and characters of a class."""
     seen: dict[Hashable, Node] = {}
     runs = [item for item in node.items if _characters(item) is not None]
     general = [r for r in runs if not (isinstance(r, Terminal) and isinstance(r.expr, Literal))][:MAX_GENERAL]
@@ -225,7 +225,7 @@ def _hidden_warning(item: Node, other: Node, text: str) -> Diagnostic:
 
 
 def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
-    """Return (characters, least number, greatest number) of a node that is a run of one class, or a literal."""
+    """Return (characters, least number, greatest number) for a literal or a run of one class, else None."""
     match node:
         case Terminal(CharClass(ranges)):
             return ranges, 1, 1
@@ -243,7 +243,7 @@ def _characters(node: Node) -> tuple[charclass.Ranges, float, float] | None:
 
 
 def _covers(one: Node, other: Node) -> bool:
-    """Return whether every string of ``other`` is one of ``one``, both runs of characters."""
+    """Return whether every string of ``other`` is a string of ``one``. Both are runs of characters."""
     outer, inner = _characters(one), _characters(other)
     if outer is None or inner is None or inner[1] < outer[1] or inner[2] > outer[2]:
         return False
@@ -254,7 +254,7 @@ def _covers(one: Node, other: Node) -> bool:
 
 # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits
 def _shape(node: Node) -> Hashable:
-    """Return a key that two nodes share if they mean the same word for word."""
+    """Return a key that is equal for nodes with literally the same meaning."""
     spend(1)
     match node:
         case Terminal(expr):
@@ -281,7 +281,7 @@ def _shape(node: Node) -> Hashable:
 
 
 def _dots(node: Group, text: str) -> Iterator[Diagnostic]:
-    """Warn of `"a".."z"`."""
+    """Warn of dots that were meant as a range, such as `"a".."z"`."""
     items = node.items
     for index in range(1, len(items) - 2):
         if not _is_dot(items[index]) or _is_dot(items[index - 1]):

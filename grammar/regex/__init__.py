@@ -1,8 +1,7 @@
-"""From regular expressions to expressions: the flavours of ECMA-262, Python and Rust, and the `/…/` of the
-EBNF dialect.
+"""From regular expressions to expressions, in the flavours ECMA-262, Python and Rust, and `/…/` of EBNF.
 
-``compile`` reads the flavours, ``flavours.inline`` the dialect's. Both are imported on demand, so that a
-pattern in a schema waits only for its own reader.
+``compile`` reads these flavours, ``flavours.inline`` the dialect. Both are imported on demand, so that a
+pattern in a schema only waits for the reader that it needs.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Compile assertions away: anchors, word boundaries, lookahead and lookbehind become plain expressions.
+"""Compile assertions to plain expressions: anchors, word boundaries, lookahead and lookbehind.
 
 The pattern becomes a graph: a part without assertions is an edge with its expression, and each assertion an
 edge between two positions. Anchors and word boundaries depend on the two characters around a position. So
-each position is split into several states, one for each kind of last and next character, as far as they
-matter from there on; an assertion then either holds between two such states or does not, and expressions
-between them are restricted to strings that begin and end with the right kinds. Counters are kept if all
-rounds between the first and the last go from one state to itself.
+each position is split into several states, one for each kind of last and next character that matters from
+there on. An assertion then either holds between two such states or does not, and expressions between them are
+restricted to strings that begin and end with the right kinds. Counters are kept if all rounds between the
+first and the last lead from one state to itself.
 
 Without other lookarounds, the states are eliminated. A lookahead is an intersection with the continuation, a
-lookbehind one with the preceding text. ``automaton.py`` handles patterns that cannot be split this way:
-lookarounds inside loops, or lookbehinds after lookaheads.
+lookbehind an intersection with the preceding text. ``automaton.py`` handles patterns that cannot be split
+this way: lookarounds inside loops, or lookbehinds after lookaheads.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ State: TypeAlias = tuple[int, int, int]  # a place, and the parts of the last an
 
 
 class AskedLook(NamedTuple):
-    """A lookaround as an edge: the required strings up to the end, or from the beginning, by the adjacent character."""
+    """A lookaround as an edge, with the required strings to the end, or from the start, by adjacent character."""
 
     strings: Callable[[Kinds], ir.Expr]
     look: Look
@@ -69,14 +69,14 @@ class AskedLook(NamedTuple):
 
 
 class Unless(NamedTuple):
-    """Nothing, if the next character is not one of these; otherwise the pattern cannot be split."""
+    """An edge for nothing if the next character is none of these; otherwise the pattern cannot be split."""
 
     kinds: Kinds
     look: Look
 
 
 class Counted(NamedTuple):
-    """Counted rounds: the position where they begin and end, their edges, and their number."""
+    """Counted rounds, with the position where they begin and end, their edges, and their number."""
 
     place: int
     first: int
@@ -90,7 +90,7 @@ Label: TypeAlias = "ir.Expr | Edge | Look | AskedLook | Unless"  # a look: an ed
 
 
 def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
-    """Return the texts of which the tree matches the whole (``search``: some part).
+    """Return the texts that the tree matches as a whole (``search``: in part).
 
     Raises: TooEntangled.
     """
@@ -127,7 +127,7 @@ def compile_assertions(root: Node, search: bool, as_bytes: bool, any_text: ir.Ex
 
 
 def apart(pattern: AssertedPattern, search: bool) -> ir.Expr:
-    """Return the texts of which a pattern matches the whole. Raises: TooEntangled."""
+    """Return the texts that a pattern matches as a whole. Raises: TooEntangled."""
     text = pattern.any_text
     try:
         return Places(pattern, (text, pattern.root, text) if search else (pattern.root,)).solve()
@@ -136,7 +136,7 @@ def apart(pattern: AssertedPattern, search: bool) -> ir.Expr:
 
 
 class Sides:
-    """The kinds of characters, and the edge of the text, that the left or the right sides of assertions distinguish."""
+    """The kinds of characters, and the edge of the text, that one side of assertions distinguishes."""
 
     def __init__(self, wanted: tuple[Ranges, ...], universe: Ranges) -> None:
         self.classes, self.members = classes_of(wanted, universe, MAX_KINDS)
@@ -154,7 +154,7 @@ class Sides:
         return self.members[ranges] | {self.edge} if edge else self.members[ranges]
 
     def ranges(self, kinds: Kinds) -> Ranges:
-        """Return the characters of some kinds."""
+        """Return the characters of the given kinds."""
         found = self.known.get(kinds)
         if found is None:
             classes = (self.classes[kind] for kind in kinds if kind != self.edge)
@@ -162,7 +162,7 @@ class Sides:
         return found
 
     def parts(self, kinds: Iterable[Kinds]) -> Parts:
-        """Return the partition of some sets of kinds."""
+        """Return the partition that some sets of kinds define."""
         found = self.alike
         for each in kinds:
             found = met(found, tuple(kind in each for kind in range(len(self.all))))
@@ -173,7 +173,7 @@ _sides = remembering(256)(Sides)
 
 
 def sides_of(wanted: Iterable[Ranges], universe: Ranges) -> Sides:
-    """Return the kinds induced by some sets; Unicode classes have hundreds of ranges. Raises: TooLarge."""
+    """Return the kinds that some sets define; Unicode classes have hundreds of ranges. Raises: TooLarge."""
     return _sides(tuple(ranges for ranges in dict.fromkeys(wanted) if ranges != charclass.ANY), universe)
 
 
@@ -188,7 +188,7 @@ def met(one: tuple[int, ...], other: tuple[int, ...]) -> Parts:
 
 @final
 class AssertedPattern:
-    """A pattern with one-character lookarounds as edges, and the data shared by the graphs of its parts."""
+    """A pattern with one-character lookarounds as edges, and data that the graphs of its parts share."""
 
     def __init__(self, root: Node, as_bytes: bool, any_text: ir.Expr) -> None:
         self.any_text = any_text
@@ -211,7 +211,7 @@ class AssertedPattern:
             raise TooEntangled(edges[0]) from None
 
     def asks(self, assertion: Edge | Look) -> list[tuple[Kinds, Kinds]]:
-        """Return the kinds that an edge depends on."""
+        """Return the kinds on which an edge depends."""
         found = self.asked.get(id(assertion))
         if found is None:
             edge = assertion if isinstance(assertion, Edge) else cast("Edge", assertion.body)
@@ -241,7 +241,7 @@ class AssertedPattern:
 
     # recursion is as deep as groups are nested, which the reader limits
     def _simplified(self, node: Node) -> Node:
-        """Return the node with one-character lookarounds and anchors as edges."""
+        """Return the node with its one-character lookarounds and anchors as edges."""
         spend(10)
         if self.assertion(node) is None:
             return node
@@ -291,7 +291,7 @@ class AssertedPattern:
         return None
 
     def one_of(self, ranges: Ranges) -> ir.Expr:
-        """Return the expression of one character out of the ranges."""
+        """Return the expression of one character in the ranges."""
         return byte_class(ranges) if self.ends.as_bytes else char_class(ranges)
 
     def tempered(self, node: Node) -> tuple[Ranges, list[Look], bool] | None:
@@ -344,7 +344,7 @@ class Places:
         self.edges.append((start, label, end))
 
     def sequence(self, items: tuple[Node, ...], start: int, end: int) -> None:
-        """Add consecutive nodes; those without assertions become one edge."""
+        """Add consecutive nodes. Nodes without assertions become one edge."""
         groups: list[Node] = []
         for is_free, group in groupby(items, lambda item: self.pattern.assertion(item) is None):
             nodes = [*group]
@@ -416,7 +416,7 @@ class Places:
         self.add(item, between, end)
 
     def asked(self, look: Look) -> AskedLook:
-        """Return a lookaround as an edge."""
+        """Return the edge for a lookaround."""
         pattern = self.pattern
         text = pattern.any_text
         graph = Places(pattern, (look.body, text) if look.ahead else (text, look.body))
@@ -437,10 +437,10 @@ class Places:
         )
 
     def run(self, node: ir.Repeat, start: int, end: int) -> bool:
-        """Add a loop over one character with lookaheads in every round, and return whether the node is one.
+        """Add a loop over one character with lookaheads in every round; return whether the node is one.
 
         The continuation of such a loop must not begin with its character: then its rounds extend to the end
-        of the run of these characters, and one lookahead before the loop covers all of them.
+        of the run of these characters, and one lookahead before the loop covers all rounds.
         """
         found = self.pattern.tempered(node)
         if found is None:
@@ -469,7 +469,7 @@ class Places:
     # -- states --------------------------------------------------------------------------------------------
 
     def divide(self) -> None:
-        """Find which last and next characters matter at each position."""
+        """Find the last and next characters that matter at each position."""
         lefts, rights = self.pattern.lefts, self.pattern.rights
         empty: list[
             tuple[int, Parts, Parts, int]
@@ -499,7 +499,8 @@ class Places:
     def solve(self, left: Kinds | None = None, right: Kinds | None = None) -> ir.Expr:
         """Return the strings from the first position to the last.
 
-        ``left``: the last characters before them, ``right``: the next ones after them; the edges of the text if not given.
+        ``left``: the last characters before the strings, ``right``: the next ones after them; None for the
+        edge of the text.
         Raises: TooEntangled, TooLarge, CannotSplit.
         """
         return PlaceStates(
@@ -539,7 +540,7 @@ class PlaceStates:
         self.ends = {self.numbers[s] for s in order if s[0] == LAST and s[2] in last_right}
 
     def moves(self, state: State, number: int) -> Iterable[tuple[State, Label]]:
-        """Yield the target states of an edge, with their expressions."""
+        """Yield the target states of an edge, each with its expression."""
         places = self.places
         start, label, end = places.edges[number]
         left, right = self.left_parts[start][state[1]], self.right_parts[start][state[2]]
@@ -568,7 +569,7 @@ class PlaceStates:
                         yield (end, to, part), found
 
     def restricted(self, number: int, right: int, left: int, with_empty: bool) -> ir.Expr:
-        """Return the strings of an edge that begin and end with the right characters; the empty one only on request."""
+        """Return the strings of an edge with the right first and last characters; ``with_empty``: also ""."""
         key = (number, right, 2 * left + with_empty)
         known = self.memo.get(key)
         if known is not None:
@@ -649,7 +650,7 @@ class PlaceStates:
 
 
 def eliminated(edges: dict[tuple[int, int, int], Label], kept: set[int]) -> Graph:
-    """Return the paths between some states, with all others eliminated."""
+    """Return the paths between the kept states, with all other states eliminated."""
     graph: Graph = {state: {} for state in kept}
     for (a, _, b), label in edges.items():
         graph.setdefault(b, {})
@@ -668,7 +669,7 @@ def always(strings: ir.Expr) -> Callable[[Kinds], ir.Expr]:
 
 
 def grouped(parts: Parts) -> dict[int, Kinds]:
-    """Return the kinds of each part."""
+    """Return the kinds in each part of a partition."""
     found: dict[int, set[int]] = {}
     for kind, part in enumerate(parts):
         found.setdefault(part, set()).add(kind)
@@ -677,7 +678,7 @@ def grouped(parts: Parts) -> dict[int, Kinds]:
 
 @final
 class Looked:
-    """Lookarounds between expressions: a lookahead is intersected with the continuation, a lookbehind with
+    """Lookarounds between expressions. A lookahead is intersected with the continuation, a lookbehind with
     the preceding text.
     """
 
@@ -709,7 +710,7 @@ class Looked:
 
     # recursion is as deep as there are lookarounds in a row, which MAX_LOOKS limits
     def suffix(self, state: int) -> ir.Expr:
-        """Return the continuation of a state: a lookahead, or the end."""
+        """Return the continuation of a state, which is a lookahead or the end."""
         known = self.done.get(state)
         if known is None:
             look, after = self.ahead[state]
@@ -721,7 +722,7 @@ class Looked:
         return known
 
     def prefix(self, state: int) -> ir.Expr:
-        """Return the text before a state: the start, or the text after a lookbehind."""
+        """Return the text before a state, which is the start or follows a lookbehind."""
         known = self.done.get(state)
         if known is None:
             look, before = self.behind[state]
@@ -746,7 +747,7 @@ class Looked:
 
 
 def complemented(pattern: AssertedPattern, strings: ir.Expr, look: Look) -> ir.Expr:
-    """Return all other texts. Raises: TooEntangled."""
+    """Return all texts other than these. Raises: TooEntangled."""
     if pattern.any_text != ir.ANY_TEXT:  # `!` is about text
         raise TooEntangled(look)
     return ir.Complement(strings)

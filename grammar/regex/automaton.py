@@ -1,17 +1,17 @@
-"""Patterns as automata over classes of characters, for assertions that cannot be split, and where order matters.
+"""Patterns as automata over classes of characters, where assertions cannot be split, and where order matters.
 
-A *condition* constrains the rest of the text: a disjunction of conjunctions of continuations, each plain or
-negated, so that lookaheads only need `and` and `not` (an alternating automaton: A. K. Chandra, D. C. Kozen
-and L. J. Stockmeyer, Alternation, 1981). A lookbehind is followed from every position of the text: its
+A *condition* constrains the rest of the text. It is a disjunction of conjunctions of continuations, each
+plain or negated, so that lookaheads only need `and` and `not` (an alternating automaton: A. K. Chandra, D. C.
+Kozen and L. J. Stockmeyer, Alternation, 1981). A lookbehind is followed from every position of the text: its
 *threads* are the continuations of its body, each with the condition of lookaheads inside it.
 
 ``automaton_expr`` returns all texts that a pattern matches: a state is the condition of the pattern, the
-threads of all lookbehinds, and the relevant class of the last character. ``whole_strings`` returns those of
-which a backtracking matcher's first match is the whole: the language of ``".*?"`` contains ``"a"b"``, but a
-matcher that reads it stops after ``"a"``. There a state is an ordered list of continuations, each with its
-condition, in which a match cuts off all later ones (R. Cox, Regular Expression Matching: the Virtual Machine
-Approach, 2009). Constraints of lookaheads and anchors on the text after the match become characters that may
-not follow. States are created by reading one character of each class, within limits.
+threads of all lookbehinds, and the relevant class of the last character. ``whole_strings`` returns the texts
+that a backtracking matcher matches as a whole at first: the language of ``".*?"`` contains ``"a"b"``, but a
+matcher that reads this text stops after ``"a"``. There a state is an ordered list of continuations, each with
+its condition, in which a match cuts off all later ones (R. Cox, Regular Expression Matching: the Virtual
+Machine Approach, 2009). Constraints of lookaheads and anchors on the text after the match become characters
+that may not follow. States are created by reading one character of each class, within limits.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ END_OF_TEXT: Final = -1  # in place of a class of characters, also of the last o
 
 
 class Whole(NamedTuple):
-    """The strings of which a pattern matches the whole, by the characters that may not follow them.
+    """The strings that a pattern matches as a whole, by the characters that may not follow these strings.
 
     ``is_narrow``: strings that depend on more than one following character were excluded.
     """
@@ -118,7 +118,7 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
 
 
 def whole_strings(root: Node, lazy: dict[int, ir.Repeat]) -> Whole:
-    """Return the strings of which the first match of a pattern is the whole.
+    """Return the strings that the first match of a pattern covers as a whole.
 
     ``lazy``: the lazy repetitions, by identity. The text before the string is ignored (``looks_before``).
     Raises: TooLarge if a limit is reached.
@@ -162,7 +162,7 @@ def whole_strings(root: Node, lazy: dict[int, ir.Repeat]) -> Whole:
 
 # recursion is as deep as groups are nested, which the reader limits
 def spelled_out(node: Node) -> Node:
-    """Return the node with characters written as bytes.
+    """Return the node with its characters written as bytes.
 
     Raises: TooLarge if an anchor distinguishes characters of several bytes.
     """
@@ -187,9 +187,7 @@ def _side(side: Side) -> Side:
 
 
 class _Machine:
-    """The continuations of a pattern, its lookbehinds, and the classes of the last character that its anchors
-    distinguish.
-    """
+    """The continuations and lookbehinds of a pattern, and the classes of characters for its anchors."""
 
     def __init__(
         self,
@@ -225,7 +223,7 @@ class _Machine:
         self.left = most_steps
 
     def seen(self, letter: int) -> int:
-        """Return a representative of the classes that anchors do not distinguish from this one, as last characters."""
+        """Return the representative of the classes that anchors do not distinguish from this one, if it is last."""
         return self.alike[letter] if self.has_edges else END_OF_TEXT
 
     def count_steps(self, count: int) -> None:
@@ -235,7 +233,7 @@ class _Machine:
             raise TooLarge
 
     def reads(self, state: Ordered) -> Iterator[tuple[int, Reading, Threads]]:
-        """Yield the result of the end of the text and of each class of characters."""
+        """Yield the result for the end of the text, and for each class of characters."""
         threads, last, behinds = state
         if not self.is_plain:
             for letter in (END_OF_TEXT, *self.letters):
@@ -276,7 +274,7 @@ class _Step:
         self.found: dict[int, list[tuple[Condition, int]]] = {}
 
     def after(self, condition: Condition) -> Condition:
-        """Return the constraint of a condition, from here on, on the text after the character."""
+        """Return the constraint that a condition from here on puts on the text after the character."""
         known = self.conditions.get(condition)
         if known is not None:
             return known
@@ -306,9 +304,7 @@ class _Step:
         return result
 
     def moves(self, continuation: int) -> list[tuple[Condition, int]]:
-        """Return the successors of a continuation under the character, each once, with a condition on the
-        text after it.
-        """
+        """Return a continuation's successors after the character, each once, with a condition on the rest."""
         merged: dict[int, Condition] = {}
         for condition, target in self.walk(continuation):
             known = merged.get(target)
@@ -316,9 +312,7 @@ class _Step:
         return [(condition, target) for target, condition in merged.items()]
 
     def ordered(self, threads: tuple[Thread, ...]) -> Reading:
-        """Return the threads after the character, whether the match may end before it, and whether that is
-        uncertain.
-        """
+        """Return the threads after the character, whether the match may end before it, and if this is unsure."""
         best: dict[int, Condition] = {}
         following: dict[Thread, None] = {}
         unsure = False
@@ -341,10 +335,10 @@ class _Step:
         return tuple(following), False, unsure
 
     def walk(self, continuation: int) -> list[tuple[Condition, int]]:
-        """Return the successors of a continuation under the character, in order, each with a condition on the
+        """Return the successors of a continuation after the character, in order, each with a condition on the
         text after it.
 
-        A continuation complete before the character is given as the complement (``~AT_END`` and so on).
+        A continuation that is complete before the character is represented by its complement, as ``~AT_END``.
         """
         known = self.walks.get(continuation)
         if known is not None:
@@ -391,7 +385,7 @@ class _Step:
         return out
 
     def on(self, side: Side, letter: int) -> bool:
-        """Return whether a character, or the edge of the text, is one that the side requires."""
+        """Return whether the side allows a character, or the edge of the text."""
         return side[1] if letter == END_OF_TEXT else letter in self.machine.parts.members[side[0]]
 
     def look(self, look: Look) -> Condition:
@@ -406,7 +400,7 @@ class _Step:
         return negate(condition) if look.negative else condition
 
     def behind(self, index: int) -> list[tuple[Condition, int]]:
-        """Return the successors of a lookbehind's threads, including a new one from here on."""
+        """Return the successors of a lookbehind's threads, with a new thread from here on."""
         known = self.found.get(index)
         if known is None:
             known = []
@@ -430,7 +424,7 @@ class _Step:
 
 
 def checked(condition: Condition) -> Condition:
-    """Return a condition. Raises: TooLarge."""
+    """Return a condition unchanged, if it is not too large. Raises: TooLarge."""
     if len(condition) > MAX_CONJUNCTIONS:
         raise TooLarge
     return condition
@@ -471,7 +465,7 @@ def negate(condition: Condition) -> Condition:
 
 
 def smallest(conjunctions: set[frozenset[Literal]]) -> Condition:
-    """Return the conjunctions that are not implied by another one."""
+    """Return those conjunctions that no other one implies."""
     if len(conjunctions) < 2:
         return frozenset(conjunctions)
     spend(1 + len(conjunctions) ** 2 // 16)
@@ -481,7 +475,7 @@ def smallest(conjunctions: set[frozenset[Literal]]) -> Condition:
 
 
 def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
-    """Return characters, including these, that a follow restriction can forbid, and whether there are more."""
+    """Return a superset of these characters that a follow restriction can forbid, and whether it is larger."""
     beyond = intersect(forbidden, ((0x80, ir.MAX_CODE_POINT),))
     if not beyond:
         return forbidden, False
@@ -492,13 +486,13 @@ def restrictable(forbidden: Ranges) -> tuple[Ranges, bool]:
 def looks_before(root: Node) -> Edge | Look | None:
     """Return an assertion that may depend on the text before the match; None if there is none.
 
-    Cost: linear. Recursion: as deep as the nesting of the pattern.
+    Cost: linear. Recursion is as deep as the nesting of the pattern.
     """
     return _looks_before(root, 0)
 
 
 def _looks_before(node: Node, before: int) -> Edge | Look | None:
-    """Return one, given the minimal number of characters of the match before the node."""
+    """Return such an assertion, given the minimal number of characters that the match has before the node."""
     spend(2)
     if isinstance(node, Edge):
         asks = any(left != ANYTHING for left, _ in node.pairs)

@@ -1,4 +1,4 @@
-"""The entry point: from a pattern of a flavour to one expression over text (or bytes, for a bytes pattern)."""
+"""The entry point, from a pattern of a flavour to one expression over text (bytes for a bytes pattern)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Tree(NamedTuple):
 
 
 def read_tree(pattern: str, *, flavor: Flavor = "python", flags: str = "") -> Tree:
-    """Return the tree of a pattern of text.
+    """Return the tree of a text pattern.
 
     Raises: as ``regex_expr``. Cost: about 1 µs per character.
     """
@@ -47,7 +47,7 @@ def regex_expr(
 
     ``flavor``: the syntax and semantics: ``ecma`` (ECMA-262 as in browsers), ``python`` (``re``), ``rust``
     (the crate ``regex``). ``flags``: letters of the flavour. ``search``: match anywhere in the text, as JSON
-    Schema's ``pattern``, instead of the whole text. A bytes pattern has a language of byte strings.
+    Schema's ``pattern``, instead of the whole text. The language of a bytes pattern consists of byte strings.
     Raises: GrammarError with all problems and their positions (G005 to G009, G015); StackmaskError for an
         unknown flavour, or a pattern or flags that are not text.
     Cost: about 1 µs per character; more for assertions in loops, within limits.
@@ -83,7 +83,7 @@ def regex_expr(
 
 
 def regex_rules(pattern: str | bytes, *, flavor: Flavor, flags: str, search: bool) -> RuleSet:
-    """Return the one rule of a pattern. Raises: as ``regex_expr``."""
+    """Return the single rule of a pattern. Raises: as ``regex_expr``."""
     expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     rule = Rule("root", expr, Span(0, len(text)))
@@ -91,7 +91,7 @@ def regex_rules(pattern: str | bytes, *, flavor: Flavor, flags: str, search: boo
 
 
 def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
-    """Return whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them.
+    """Return whether a pattern is well-formed, even if it has back-references, which ``regex_expr`` refuses.
 
     Raises: StackmaskError for an unknown flavour or flag.
     """

@@ -1,1 +1,1 @@
-"""Source text: files, positions, diagnostics, escapes and character classes. Independent of front ends."""
+"""Source text: files, positions, diagnostics, escapes and character classes. Front ends are not used."""

@@ -13,7 +13,7 @@ from stackmask.grammar.ir import ANY_CHAR, MAX_CODE_POINT, SURROGATES
 from stackmask.grammar.source.work import spend
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""Inclusive, sorted, disjoint, not adjacent, without surrogates: what ``CharClass`` holds."""
+"""Ranges as in ``CharClass``: inclusive, sorted, disjoint, not adjacent, without surrogates."""
 
 ANY: Final[Ranges] = ANY_CHAR.ranges
 # ASCII on purpose: a grammar that means every Unicode digit says \p{Nd}
@@ -109,7 +109,7 @@ def negate(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 @cache
 def _by_category() -> dict[str, Ranges]:
-    """Return the ranges of each two-letter category, of this Python's Unicode version."""
+    """Return the ranges of each two-letter category, in the Unicode version of this Python."""
     found: dict[str, list[tuple[int, int]]] = {}
     start = 0
     for name, run in groupby(map(unicodedata.category, map(chr, range(MAX_CODE_POINT + 1)))):
@@ -138,7 +138,7 @@ def category(name: str) -> Ranges | None:
 def _case_variants() -> dict[int, tuple[int, ...]]:
     """Map each non-ASCII character with case to all characters that equal it case-insensitively.
 
-    One-to-one mappings only, and none between ASCII and the rest: `k` never matches the Kelvin sign.
+    Mappings are one-to-one, and never between ASCII and other characters: `k` does not match the Kelvin sign.
     """
     groups: dict[str, set[int]] = {}
     for low, high in CASED_BLOCKS:
@@ -177,7 +177,7 @@ def fold_case(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def follow_mask(ranges: Iterable[tuple[int, int]]) -> int | None:
-    """Return the 256-bit mask of first bytes; None if some but not all non-ASCII characters are in."""
+    """Return the 256-bit mask of first bytes; None if only some non-ASCII characters are in."""
     mask = 0
     beyond: list[tuple[int, int]] = []
     for first, last in ranges:

@@ -22,9 +22,10 @@ _LONG_RUN = re.compile(rf"(\S{{{MAX_RUN}}})\S+")
 
 
 def presentable(message: str) -> str:
-    """Return a message that is safe to log and show: quotations are truncated, and control characters are escaped.
+    """Return a message that is safe to log and show, with truncated quotations and escaped control
+    characters.
 
-    Line breaks are kept; any other unprintable character, such as one that changes the text direction, is
+    Line breaks are kept. All other unprintable characters, as those that change the text direction, are
     escaped. Cost: linear in the result.
     """
     if message.isascii() and message.isprintable() and len(message) <= MAX_RUN:
@@ -48,15 +49,15 @@ def _cut(text: str, length: int) -> str:
 
 
 class StackmaskError(ValueError):
-    """The base of every error that users can cause; its message is ``presentable``."""
+    """The base class of all errors that users can cause; messages are ``presentable``."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*[presentable(arg) if isinstance(arg, str) else arg for arg in args])
 
 
 class BudgetError(StackmaskError):
-    """A limit was reached; names the limit, its value and, unless it is ``fixed``, the option that raises it,
-    or ``advice``.
+    """A limit was reached. The message has the limit, its value and, unless it is ``fixed``, the option that
+    raises it, or ``advice``.
     """
 
     limit: str
@@ -96,7 +97,7 @@ class NotAFileError(StackmaskError, IsADirectoryError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem of a grammar, and its position."""
+    """A problem of a grammar, with its position."""
 
     code: str
     """The stable code, such as ``G003`` (``grammar/source/diagnostic_codes.py`` lists all)."""
@@ -105,7 +106,7 @@ class Diagnostic:
     """The problem, in one line."""
 
     span: Span | None = None
-    """The characters of the problem, with the number of the source; None if there is no specific place."""
+    """The characters of the problem, with the number of the source; None without a specific place."""
 
     label: str = ""
     """The text next to the caret."""
@@ -114,11 +115,11 @@ class Diagnostic:
     """The remedy, if known."""
 
     severity: Literal["error", "warning"] = "error"
-    """Errors make a grammar invalid; ``Grammar.warnings`` and ``stackmask lint`` report warnings."""
+    """"error" makes a grammar invalid; ``Grammar.warnings`` and ``stackmask lint`` report "warning"."""
 
 
 class Warnings(tuple[Diagnostic, ...]):
-    """Diagnostics of valid but probably unintended constructs; as text they are shown with their positions."""
+    """Diagnostics of valid but probably unintended constructs. As text, they have positions."""
 
     sources: Sequence[SourceText] = ()
 
@@ -153,7 +154,7 @@ class Collector:
 
 
 class GrammarError(StackmaskError):
-    """A grammar cannot be used; carries all diagnostics of the stage that refused it."""
+    """A grammar cannot be used; the error has all diagnostics of the stage that refused the grammar."""
 
     diagnostics: tuple[Diagnostic, ...]
     """The problems, by place; at least one."""
@@ -182,7 +183,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> 
 
 
 def render_one(diagnostic: Diagnostic, sources: Sequence[SourceText]) -> str:
-    """Render one diagnostic; without a span or its source, only the headline and the help."""
+    """Render one diagnostic; without a span or source, render only the headline and the help."""
     headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     span = diagnostic.span
     if span is None or not 0 <= span.source < len(sources):

@@ -185,8 +185,8 @@ def _class_items(
 def read_class(text: str, start: int, end: int, problems: Collector, *, ignore_case: bool = False) -> Ranges:
     """Return the characters of a class; ``start`` and ``end`` are the offsets of ``[`` and after ``]``.
 
-    A hyphen between two characters is a range; at either end it is literal. With ``ignore_case`` the variants
-    are added before a leading ``^`` negates the class.
+    A hyphen between two characters is a range; at either end it is literal. With ``ignore_case``, the
+    variants are added before a leading ``^`` negates the class.
     """
     inside = start + 1
     negated = text[inside] == "^"

@@ -1,4 +1,4 @@
-"""Grammar files: read them with clear errors, and find the bundled ones."""
+"""Grammar files: reading with clear errors, and a search for bundled grammars."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MAX_FILE_BYTES: Final = 16 << 20  # grammars are text that people write; more th
 
 
 def read_text(path: Path, kind: str = "grammar") -> str:
-    """Read a grammar file, or one of another ``kind``.
+    """Read a grammar file, or a file of another ``kind``.
 
-    Raises: GrammarFileError with a one-line message, if it is missing, a directory, too large, binary or not
-        UTF-8.
+    Raises: GrammarFileError with a one-line message, if the file is missing, a directory, too large, binary
+    or not UTF-8.
     """
     try:
         with path.open("rb") as file:
@@ -55,7 +55,7 @@ def bundled_names() -> list[str]:
 
 
 def find_bundled(name: str, version: str | None = None) -> Path:
-    """Return the file of a bundled grammar. Raises: GrammarFileError if there is none of this name and version."""
+    """Return the file of a bundled grammar. Raises: GrammarFileError if no grammar has this name and version."""
     path = bundled_path(name if version is None else f"{name}-{version}")
     if path is None and version is not None and name in bundled_names():
         known = [stem.removeprefix(f"{name}-") for stem in _stems() if stem.startswith(f"{name}-")]
@@ -71,16 +71,16 @@ def find_bundled(name: str, version: str | None = None) -> Path:
 
 
 def bundled_path(name: str) -> Path | None:
-    """Return the file of a bundled grammar; None if there is none of this name.
+    """Return the file of a bundled grammar; None if no grammar has this name.
 
-    ``name`` is one of ``bundled_names``, which means the newest version, or has one: ``python-3.12``.
+    ``name``: one of ``bundled_names``, for the newest version, or a name with a version: ``python-3.12``.
     """
     found = [stem for stem in _stems() if name in (stem, _VERSION.sub("", stem))]
     return bundled_folder() / f"{found[-1]}{SUFFIX}" if found else None
 
 
 def _stems() -> list[str]:
-    """Return the names of the files, the versions of each in their order."""
+    """Return the names of the files, with the versions of each grammar in order."""
     stems = [path.stem for path in bundled_folder().glob(f"*{SUFFIX}")]
     return sorted(
         stems, key=lambda stem: [int(part) if part.isdigit() else part for part in _PARTS.split(stem)]

@@ -1,4 +1,4 @@
-"""Pause Python's cyclic garbage collector while many objects are created and none is garbage."""
+"""Pause Python's cyclic garbage collector while many objects are created that are not garbage."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from types import TracebackType
 
 
 class without_collection:
-    """Disable the collector inside a ``with`` block: it would visit all live objects, and find nothing.
+    """Disable the collector in a ``with`` block, where it would visit all live objects and find no garbage.
 
-    Its previous state is restored; objects created inside count towards its next run.
+    The collector's previous state is restored; objects created inside count towards its next run.
     """
 
     __slots__ = ("was_enabled",)

@@ -1,4 +1,4 @@
-"""The display of a value in notebooks: a small table of names and values, in the notebook's colours."""
+"""The display of values in notebooks, as a small table of names and values in the notebook's colours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def short(text: str, most: int = MOST) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as HTML in a code font, preserving blanks at its ends."""
+    """Return text as HTML in a code font, with spaces at its ends preserved."""
     return f'<code style="{_CODE}">{html.escape(visible(short(text)))}</code>'
 
 
@@ -31,7 +31,7 @@ def words(text: str) -> str:
 
 
 def table(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """Return a table with a title; ``rows``: names, and values in HTML; empty ones are left out."""
+    """Return a table with a title. ``rows``: names, and values in HTML; empty values are omitted."""
     lines = "".join(
         f'<tr><th scope="row" style="{_CELL}; font-weight: 600">{html.escape(name)}</th><td style="{_CELL}">{value}</td></tr>'
         for name, value in rows

@@ -1,4 +1,4 @@
-"""Unknown arguments of a call: report them with suggestions."""
+"""Report unknown arguments of a call, with suggestions."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ Kind = TypeVar("Kind")
 
 
 class ArgumentError(StackmaskError, TypeError):
-    """An argument has the wrong type, or the call does not have it."""
+    """An argument has the wrong type, or does not exist."""
 
 
 class MissingNameError(StackmaskError, AttributeError):
-    """An object does not have this name; suggests a replacement."""
+    """An object does not have this name. The message suggests a replacement."""
 
 
 def missing_name(owner: Any, name: str) -> NoReturn:
-    """Serve as the ``__getattr__`` of a class: raise the error with the advice in ``ELSEWHERE`` for the name
-    or its first word.
+    """As the ``__getattr__`` of a class, raise the error with the advice in ``ELSEWHERE`` for the name or its
+    first word.
     """
     called = (owner if isinstance(owner, type) else type(owner)).__name__
     cures = ELSEWHERE.get(called, {})
@@ -75,7 +75,7 @@ def missing_name(owner: Any, name: str) -> NoReturn:
 
 
 class Suggesting(type):
-    """A class that suggests replacements for names that it and its objects do not have."""
+    """A metaclass that suggests replacements for names that a class and its objects do not have."""
 
     if not TYPE_CHECKING:
         __getattr__ = missing_name
@@ -87,7 +87,7 @@ def explains_options(
     """Make a call report an unknown option, and suggest a similar one.
 
     ``elsewhere``: options of other libraries, and their replacements.
-    Cost: a check of the keyword arguments' names.
+    Cost: a check of the names of keyword arguments.
     """
     others = elsewhere or {}
 
@@ -146,7 +146,7 @@ def operand(other: Any, kind: type[Kind]) -> Kind:
 
 
 def whole_number(name: str, value: Any, low: int = 0) -> int:
-    """Return the integer in an argument. Raises: ArgumentError if it is not one, or below ``low``."""
+    """Return the integer in an argument. Raises: ArgumentError if it is no integer, or below ``low``."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ArgumentError(f"`{name}` is a whole number, not {value!r:.60} ({type(value).__name__})")
     number = int(value)

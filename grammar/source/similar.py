@@ -12,7 +12,7 @@ MAX_NAMES: Final = 4_000
 
 
 def similar(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar name; None if none is similar. Long names and very long lists are not compared."""
+    """Return the most similar name, or None. Long names and very long lists are not compared."""
     if len(name) > MAX_LENGTH:
         return None
     candidates = [other for other in names if len(other) <= MAX_LENGTH]
@@ -26,6 +26,6 @@ def similar(name: str, names: Iterable[str]) -> str | None:
 
 
 def advice(name: object, names: Iterable[str], others: str = "there are") -> str:
-    """Return the suggestion for a name: the most similar one, or else all."""
+    """Return the suggestion for a name: the most similar name, or else all names."""
     close = similar(name, names) if isinstance(name, str) else None
     return f"did you mean `{close}`?" if close else f"{others} {', '.join(names) or 'none'}"

@@ -1,4 +1,4 @@
-"""Characters to escape in output: those that a terminal would interpret, or that change the text direction."""
+"""Characters to escape in output, which a terminal interprets or which change the text direction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def escaped(character: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return a text whose control characters are escaped, except for newlines and tabs.
+    """Return a text with escaped control characters, except for newlines and tabs.
 
     Cost: linear; a text without such characters is returned unchanged.
     """
@@ -26,5 +26,5 @@ def visible(text: str) -> str:
 
 
 def visible_in_json(text: str) -> str:
-    """Return JSON in which the same characters are JSON escapes. They can only occur in strings, or be blanks."""
+    """Return JSON in which the same characters are JSON escapes. They only occur in strings, or as whitespace."""
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

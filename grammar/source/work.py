@@ -1,9 +1,9 @@
-"""Work of the front ends, counted in the units of the engine, so that refusals depend only on the request.
+"""The work of front ends, counted in the units of the engine, so that refusals only depend on the request.
 
 A unit is about ten nanoseconds. Python code counts steps of about a microsecond, in every loop whose length
 depends on the request. The caller that prepares a grammar opens an account for the request (``counted``); the
-loops charge it with ``spend``. It is stored in a context variable, so that readers and passes need no
-argument for it, and threads and coroutines have separate ones.
+loops charge it with ``spend``. The account is in a context variable, so that readers and passes need no
+argument for it, and threads and coroutines have separate accounts.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ Result = TypeVar("Result")
 
 
 class Event(Protocol):
-    """The interface for cancelling a call, that of ``threading.Event``."""
+    """The interface for cancelling a call, as in ``threading.Event``."""
 
     def is_set(self) -> bool:
         """Return whether the call is cancelled."""
 
 
 def current_work() -> Work | None:
-    """Return the current account; None if nothing is counted."""
+    """Return the current account; None if no work is counted."""
     return CURRENT.get()
 
 
 def enter(stage: str) -> None:
-    """Name the current activity, for the message if the work runs out."""
+    """Set the name of the current activity, for the message if the work runs out."""
     work = CURRENT.get()
     if work is not None:
         work.stage = stage
@@ -68,7 +68,7 @@ def input_limit() -> int:
 
 
 def check_size(what: str, size: int) -> None:
-    """Refuse a text larger than the input limit, before reading it.
+    """Refuse a text larger than the input limit before it is read.
 
     Raises: BudgetError.
     """
@@ -87,7 +87,7 @@ def check_text(what: str, text: str | bytes | bytearray | memoryview) -> None:
 
 
 def measured(make: Callable[[], Result]) -> tuple[Result, int]:
-    """Return the result of ``make``, and the units of work that it took, which are charged."""
+    """Return the result of ``make``, and its units of work, which are charged."""
     work = CURRENT.get()
     if work is not None:
         before = work.done
@@ -123,7 +123,7 @@ def remembering(most: int) -> Callable[[Callable[..., Result]], Callable[..., Re
 
 
 def uncounted(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Do not charge the work of a function that reads files of this package and is cached."""
+    """Do not charge the work of a cached function that reads files of this package."""
 
     @wraps(function)
     def free(*values: Any) -> Result:
@@ -134,7 +134,7 @@ def uncounted(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 class counted:  # as ``contextmanager`` makes one, at a third of the cost
-    """Charge the work inside to this account; afterwards the previous one is restored."""
+    """Charge the work inside to this account; afterwards, restore the previous account."""
 
     __slots__ = ("token", "work")
 

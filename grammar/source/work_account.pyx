@@ -1,6 +1,6 @@
 """The account of the work of one request in the front ends.
 
-``spend`` is called in all of their loops, so it is compiled.
+All their loops call ``spend``, so it is compiled.
 """
 
 cimport cython
@@ -31,9 +31,9 @@ CURRENT = ContextVar("stackmask_work", default=None)
 
 @cython.final
 cdef class Work:
-    """The work of reading a grammar, or of normalising it.
+    """The work of reading or normalising a grammar.
 
-    ``allowance``: the maximum units of the request; ``spent``: those used before this call.
+    ``allowance``: the maximum units of the request; ``spent``: the units used before this call.
     ``max_input_bytes``: the limit for each text. ``event``: cancels the call once it is set.
     Raises (from ``check``): BudgetError if units or time run out; CancelledError.
     """
@@ -63,7 +63,7 @@ cdef class Work:
 
     @property
     def done(self):
-        """The units used by the request, including those before this call."""
+        """The units that the request has used, including those before this call."""
         return self.spent + self.granted - self.credit
 
     @property
@@ -114,7 +114,7 @@ cdef int charge(int64_t units) except FAILED:
 
 
 def spend(steps):
-    """Count steps of about a microsecond each. Without an account they are not counted.
+    """Count steps of about a microsecond each. Without an account, steps are not counted.
 
     Raises: as ``Work``.
     """

@@ -1,4 +1,4 @@
-"""The rules of a dialect, restricted: functions, comments, the number of rows."""
+"""The rules of a dialect, with restrictions on functions, comments and the number of rows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _plain_rules(
     max_limit: int | None,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
-    """Return the rules of a dialect without a schema, as written and in normal form."""
+    """Return the rules of a dialect without a schema, both as written and in normal form."""
     base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
     changes: dict[str, Expr] = {}
     if functions is not None:
@@ -71,7 +71,8 @@ def query_rules(
     without_from: bool,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
-    """Return the rules for ``Grammar.from_sql``, which documents the arguments: as written, and in normal form.
+    """Return the rules for ``Grammar.from_sql``, which documents the arguments, as written and in normal
+    form.
 
     Raises: SQLError.
     """

@@ -1,1 +1,1 @@
-"""Tool calls: the notation of each model as data, from which the grammar of a turn and its parser are derived."""
+"""Tool calls. The notation of each model is data, from which the grammar and the parser of turns are derived."""

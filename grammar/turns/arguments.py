@@ -48,14 +48,14 @@ _FIELD: Final = {"{id}": "[0-9]+", "{type}": "[a-z]+", "{blanks}": r"[ \n\t\r]*"
 
 
 class WrittenFloat(float):
-    """A number with more digits than a float can represent, used for checking."""
+    """A number with more digits than a float can represent, which is used for checks."""
 
     text: str
-    """The number as it was written."""
+    """The number as the model wrote it."""
 
 
 def _read_float(text: str) -> float | int:
-    """Return a number of a JSON text; one too large for a float is returned as an integer, if it is one."""
+    """Return a number of a JSON text; an integer that is too large for a float is returned as an int."""
     value = float(text)
     if len(text) < 17 and (1e-300 < abs(value) < 1e300):
         return value  # floats keep 15 digits
@@ -73,14 +73,14 @@ _DECODER: Final = json.JSONDecoder(parse_float=_read_float)
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """Return the position after blanks."""
+    """Return the position after whitespace."""
     match = _BLANKS.match(text, at)
     return match.end() if match else at
 
 
 @lru_cache(256)
 def marker_pattern(marker: str, name: str = _NAME) -> re.Pattern[str]:
-    """Return a pattern for a marker; groups: ``name``, ``id``, ``type``. ``name``: the pattern of names in it."""
+    """Return a pattern for a marker, with groups ``name``, ``id``, ``type``. ``name``: the pattern of names."""
     fields = {field: f"(?P<{field[1:-1]}>{pattern})" for field, pattern in {**_FIELD, "{name}": name}.items()}
     return re.compile("".join(fields.get(piece) or re.escape(piece) for piece in _FIELDS.split(marker)))
 
@@ -108,7 +108,7 @@ def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
 
 
 def may_begin(marker: str, text: str, at: int, name: str = '[^<>"]+') -> bool:
-    """Return whether the text after a position is a prefix of a marker, up to the end of either.
+    """Return whether the text after a position and a marker agree, up to the end of either.
 
     ``name``: the pattern of names in the marker.
     """
@@ -144,7 +144,7 @@ def read_arguments(text: str, at: int, style: str, schema: ArgumentSchema) -> tu
     """Return the arguments at a position, and their end.
 
     ``schema``: distinguishes strings from other values if the markers do not.
-    Raises: TurnError if they are incomplete.
+    Raises: TurnError if the arguments are incomplete.
     """
     if style == "json":
         start = skip_blanks(text, at)
@@ -161,7 +161,7 @@ _Read = tuple[Any, dict[State, Any]]  # a value, and how each state has it that 
 
 @dataclass(slots=True)
 class _Open:
-    """An object or array that is being read; ``close`` ends it, ``key`` is its name in the enclosing one."""
+    """An object or array that is being read. ``close``: its end; ``key``: its name in the enclosing one."""
 
     kind: type
     states: States
@@ -171,7 +171,7 @@ class _Open:
 
 
 def _members(text: str, at: int, style: ArgumentStyle, known: ArgumentSchema) -> tuple[dict[str, Any], int]:
-    """Return arguments up to the first other text, with nested ones. No recursion: the open ones are a list."""
+    """Return arguments up to the first other text, with nested ones. No recursion: open ones are in a list."""
     stack = [_Open(dict, known.start)]
     while True:
         inside = stack[-1]
@@ -223,7 +223,7 @@ def _item(text: str, at: int, style: ArgumentStyle, inside: _Open, known: Argume
 def _container(
     text: str, at: int, label: str, style: ArgumentStyle, states: States, known: ArgumentSchema
 ) -> type | None:
-    """Return the type of an object or array with arguments or items in it; None for another value, and an empty one."""
+    """Return the type of an object or array that contains arguments or items; None for other and empty values."""
     if label or not style.nested:
         return {"list": list, "dict": dict}.get(label) if style.nested else None
     kinds = known.types(states)
@@ -266,7 +266,7 @@ def _value(
 
 
 def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
-    """Return the end of a closing marker, which may follow blanks. Raises: TurnError without it.
+    """Return the end of a closing marker, which may follow whitespace. Raises: TurnError if it is missing.
 
     ``others``: alternative markers.
     """
@@ -278,7 +278,7 @@ def _after(text: str, at: int, close: str, others: tuple[str, ...] = ()) -> int:
 
 
 def _ways(written: str, style: ArgumentStyle, kinds: frozenset[str], is_word: bool) -> list[Any]:
-    """Return the possible values of a text without a type; ``is_word``: it may be one that the schema lists."""
+    """Return the possible values of a text without a type; ``is_word``: the schema may list the text."""
     stripped = written.strip(" \n\t\r")
     unbroken = _without_line_breaks(written) if style.on_lines else written
     # a word may have blanks at its ends, which some styles write around others too
@@ -293,7 +293,7 @@ def _ways(written: str, style: ArgumentStyle, kinds: frozenset[str], is_word: bo
 
 
 def _without_line_breaks(written: str) -> str:
-    """Return a string without the line breaks that separate it from its markers, one on each side."""
+    """Return a string without the two line breaks that separate it from its markers."""
     return written.removeprefix("\n").removesuffix("\n")
 
 
@@ -308,7 +308,7 @@ _Form = tuple["ArrayForm | ObjectForm", Callable[[Any], "State | None"]]  # and 
 
 
 class _Meaning:
-    """The values of a state: their types, whether strings are listed, and the forms of objects and of arrays."""
+    """The values of a state: types, whether strings are listed, and the forms of objects and arrays."""
 
     def __init__(self, value: StateValue) -> None:
         kinds = {
@@ -342,10 +342,10 @@ def _of_index(form: ArrayForm, index: int) -> State | None:
 
 
 class ArgumentSchema:
-    """The schema of one tool's arguments, for the parser; unreadable parts impose no constraint.
+    """The schema of one tool's arguments for the parser. Parts that cannot be read impose no constraint.
 
-    A part of the arguments is identified by its states: one for each form of its parent. Threads may share
-    it.
+    A part of the arguments is identified by its states, one for each form of its parent. Threads may share a
+    schema.
     Cost: each state is computed once, and compiled once if its types do not determine the meaning of a text.
     """
 
@@ -380,11 +380,11 @@ class ArgumentSchema:
         return found
 
     def types(self, states: States) -> frozenset[str]:
-        """Return the possible types of a part; all if it has no state."""
+        """Return the possible types of a part; all types if it has no state."""
         return frozenset().union(*(self.meaning(state).kinds for state in states)) or EVERY
 
     def has_words(self, states: States) -> bool:
-        """Return whether strings are listed."""
+        """Return whether the schema lists strings."""
         return any(self.meaning(state).texts.words for state in states)
 
     def inner(self, states: States, key: str | int) -> States:
@@ -394,9 +394,7 @@ class ArgumentSchema:
         return tuple(dict.fromkeys(state for state in found if state is not None))
 
     def reading(self, states: States, ways: list[Any]) -> _Read:
-        """Return the first of some values that each state allows, and that of the first state; the first
-        value if none does.
-        """
+        """Return the value for the first matching state (default: the first value), and those of all states."""
         if len(ways) == 1 and len(states) < 2:
             return ways[0], dict.fromkeys(states, ways[0])
         found: dict[State, Any] = {}
@@ -408,7 +406,7 @@ class ArgumentSchema:
         return next(iter(found.values()), ways[0]), found
 
     def whole(self, states: States, kind: type, parts: dict[str | int, _Read]) -> _Read:
-        """Return an object or array of some parts for each state, and for the first one."""
+        """Return an object or array of the given parts for each state, and for the first state."""
         found: dict[State, Any] = {}
         for state in states:
             for form, of in self.meaning(state).forms[kind]:
@@ -479,7 +477,7 @@ def _joined(kind: type, values: dict[Any, Any]) -> Any:
 
 
 def _written(value: Any) -> str:
-    """Return a value as JSON. No recursion: pending parts are a list."""
+    """Return a value as JSON. No recursion: pending parts are in a list."""
     pieces: list[str] = []
     todo: list[tuple[bool, Any]] = [(False, value)]  # whether it is text already
     while todo:
@@ -556,7 +554,7 @@ def may_name_python(text: str, at: int) -> bool:
 
 
 def _literal(text: str, at: int) -> tuple[Any, int]:
-    """Return the literal at a position, and its end."""
+    """Return the literal at a position, and the position of its end."""
     pieces: list[str] = []
     open_brackets: list[str] = []
     begin = at
@@ -595,7 +593,7 @@ def _literal(text: str, at: int) -> tuple[Any, int]:
 
 
 def _may_go_on(read: str, rest: str, open_brackets: list[str]) -> bool:
-    """Return whether more text can complete a literal of some pieces; ``rest``: the incomplete piece at the end."""
+    """Return whether more text can complete a literal. ``rest``: the incomplete piece at the end."""
     if rest:
         if rest[0] not in "\"'" or "\n" in rest:
             return False
@@ -618,7 +616,7 @@ def _evaluated(text: str) -> Any:
 
 
 class _Exact(ast.NodeTransformer):
-    """Reads numbers like JSON."""
+    """Reads numbers as for JSON."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -6,7 +6,7 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class ToolError(StackmaskError):
-    """A tool, a style or an option cannot be used; ``pointer`` is its location in the request."""
+    """A tool, a style or an option cannot be used. ``pointer``: its location in the request."""
 
     pointer: str
     """The place in the request, as a JSON pointer; empty for the whole request."""
@@ -17,7 +17,7 @@ class ToolError(StackmaskError):
 
 
 class TurnError(StackmaskError):
-    """The text is not a turn of its style, or calls an unknown tool; ``offset`` is the position in characters."""
+    """The text is not a turn of its style, or calls an unknown tool. ``offset``: the position in characters."""
 
     offset: int
     """The place in the text, in characters from 0."""

@@ -1,4 +1,4 @@
-"""The entry point: the grammar of a turn."""
+"""The entry point, which creates the grammar of a turn."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def grammar(
 
     ``style``: the notation of calls, by name. ``tools``: anything that ``Tool.of`` reads. ``tool_choice``:
     "auto", "none", "required" or "any", the name of a tool, or a dict of OpenAI or Anthropic that names one
-    or lists ``allowed_tools``. ``reasoning``: "on", "off", "auto" (optional; in `llama` there is none then).
+    or lists ``allowed_tools``. ``reasoning``: "on", "off", "auto" (optional; none in `llama`).
     ``response_format``: a JSON Schema, OpenAI's dict or a Grammar for the answer; calls are still possible.
-    ``parallel``: allow several calls in a turn; OpenAI calls it ``parallel_tool_calls``. ``strict``: for all
-    tools; False allows any object as arguments, which the grammar's ``report`` notes. ``opened``: the prompt
-    has begun the reasoning. ``profile``: that of JSON in arguments and answers, as for
-    ``Grammar.from_json_schema``; "exact" allows any blanks here, "model" at most ``MAX_CALLS`` calls, which
-    end the turn. ``limits``: a ``Limits``.
+    ``parallel``: allow several calls in a turn; OpenAI calls it ``parallel_tool_calls``. ``strict``: applies
+    to all tools; False allows any object as arguments, which the grammar's ``report`` notes. ``opened``: the
+    prompt has begun the reasoning. ``profile``: the profile of JSON in arguments and answers, as for
+    ``Grammar.from_json_schema``; "exact" allows any whitespace here, "model" at most ``MAX_CALLS`` calls,
+    which end the turn. ``limits``: a ``Limits``.
     Raises: ToolError with the place in the request; SchemaError for the schema of a tool or of the answer,
-        with its location.
+    with the location.
     """
 
     def read() -> Grammar:
@@ -105,7 +105,7 @@ def structural_tag(
 
     The arguments are those of ``grammar``, with a style by name; the answer is a JSON Schema or OpenAI's
     dict. Its JSON is sent as a grammar (``docs/serving/vllm.md``), since servers check the formats of
-    structural tags themselves. ``limits`` apply only to this check: the server has its own.
+    structural tags themselves. ``limits`` only apply to the check here: the server has its own.
     Raises: as ``grammar``; ToolError for arguments that JSON cannot represent.
     """
     if not isinstance(style, str):
@@ -162,7 +162,7 @@ MAX_CALLS: Final = 32  # of a turn in the model profile: a model that repeats it
 
 
 class Turn:
-    """The contents of a turn: read once, expanded for each vocabulary."""
+    """The contents of a turn, which are read once and expanded for each vocabulary."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class Turn:
         self.answer = self._answer(response_format)
 
     def _note_narrowings(self) -> None:
-        """Report what calls exclude, and what they allow beyond the schemas."""
+        """Report texts that calls exclude, and texts that they allow beyond the schemas."""
         is_model, arguments = self.profile == "model", self.style.arguments
         for tool in self.allowed:
             place = ("", "tools"), self.names[tool.name]
@@ -293,7 +293,7 @@ class Turn:
         raise ToolError(place, f"no tool `{name!s:.60}`; {advice(name, self.names)}")
 
     def _answer(self, wanted: Any) -> Format | None:
-        """Return the format of an answer in a schema; None for free text."""
+        """Return the format of an answer with a schema; None for free text."""
         if wanted is None or wanted == {"type": "text"}:
             return None
         if isinstance(wanted, Grammar):
@@ -349,9 +349,7 @@ class Turn:
         return tag(begin, tags, end) if begin else tags
 
     def _between(self) -> Format:
-        """Return the text between calls. In the model profile it may be a line break, instead of nothing and
-        at the end.
-        """
+        """Return the text between calls. In the model profile, a line break may replace "", and end it."""
         between = self.style.between
         is_loose = self.profile == "model" and not (self.style.section[0] or self.style.ends_with_calls)
         if not is_loose or between.strip():
@@ -359,7 +357,7 @@ class Turn:
         return {"separators": list(dict.fromkeys((between, "\n"))), "trailing": "\n"}
 
     def _joined(self, **between: Any) -> Format:
-        """Return the allowed number of calls."""
+        """Return calls in the allowed number."""
         return {"type": "tags_joined", "tags": self._call_tags(), "max": self.most_calls, **between}
 
     @property
@@ -413,7 +411,7 @@ class Turn:
         return {**found, "at_least_one": is_called, "stop_after_first": self.most_calls == 1}
 
     def _other_text(self, excludes: list[str]) -> Format:
-        """Return text that does not begin like a call, for styles in which calls are the whole turn."""
+        """Return text that does not begin like a call, for styles in which turns are only calls."""
         return _rules("text", partial(_text_rules, self.style.begin, tuple(excludes)))
 
     def _framed(self) -> Format:
@@ -482,7 +480,7 @@ def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
 
 
 def _is_plain(begin: Any, end: Any) -> bool:
-    """Return whether a call has a name and no number, and its markers need no check: everything else is an error."""
+    """Return whether the markers of a call need no further check: they contain a name and no number."""
     return _is_text(begin) and _is_text(end) and NUMBER not in begin and begin.count(NAME) == 1
 
 

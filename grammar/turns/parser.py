@@ -1,4 +1,4 @@
-"""Parse a turn: reasoning, content and calls, all at once or while the text arrives."""
+"""Parse a turn into reasoning, content and calls, all at once or while the text arrives."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """A call of a tool, whose function returns an R."""
+    """A call of a tool. R: the type of the function's result."""
 
     name: str
     """The name of the tool."""
@@ -59,7 +59,7 @@ class Call(Generic[R]):
     """The called tool; None if the parser does not know it."""
 
     id: str = field(default_factory=_new_id, compare=False, repr=False)
-    """The id by which the result refers to the call in the next request, as the chat templates of the style require."""
+    """The id by which results refer to the call in the next request, in the form that chat templates require."""
 
     offset: int = field(default=0, compare=False, repr=False)
     """The position in the turn where the call begins, in characters."""
@@ -68,7 +68,7 @@ class Call(Generic[R]):
     """The style of the turn."""
 
     def run(self) -> R:
-        """Call the function of the tool with arguments of its declared types; return its result.
+        """Call the tool's function with arguments of its declared types; return its result.
 
         Raises: ToolError if the tool has no function, or the arguments do not match; otherwise the exceptions
             of the function.
@@ -81,13 +81,13 @@ class Call(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a turn as it arrives: more text of the reasoning or the content, or a complete call."""
+    """A new piece of a turn: more text of the reasoning or the content, or a complete call."""
 
     kind: Literal["reasoning", "content", "call"]
-    """The part of the turn that this belongs to."""
+    """The part of the turn to which the piece belongs."""
 
     text: str = ""
-    """More of the reasoning or the content; empty for a call."""
+    """New text of the reasoning or the content; empty for a call."""
 
     call: Call | None = None
     """The complete call; None for text."""
@@ -109,9 +109,8 @@ class ParsedTurn:
     def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
         """Return the assistant's message for the next request; results refer to calls by ``Call.id``.
 
-        ``as_json``: in OpenAI's format, with arguments as JSON text, and None for missing content. False:
-        with arguments as values, and content that is always text. None: as the chat templates of the style
-        expect.
+        ``as_json``: True: OpenAI's format, with arguments as JSON text, and None for missing content. False:
+        arguments as values, and content that is always text. None: the format of the style's chat templates.
         """
         if as_json is None:
             as_json = any(call.style is not None and call.style.json_messages for call in self.calls)
@@ -135,9 +134,7 @@ def _call_message(call: Call, as_json: bool) -> dict[str, Any]:
 
 
 class JsonEnd:
-    """Finds the end of a JSON object or array while its text arrives. Cost: linear in the text, regardless of
-    the pieces.
-    """
+    """Finds the end of a JSON object or array while its text arrives. Cost: linear in all the text."""
 
     def __init__(self) -> None:
         self._at = -1  # what comes next
@@ -165,17 +162,17 @@ class JsonEnd:
         return -1
 
     def move(self, count: int) -> None:
-        """Continue in a text of which some characters were dropped, given as a negative number."""
+        """Continue in a text from which characters were dropped. ``count``: their number, negative."""
         if self._at >= 0:
             self._at += count
 
 
 class TurnParser:
-    """Parses one turn of a style; ``feed`` it the text as it arrives, and ``close`` it at the end.
+    """Parses one turn of a style: call ``feed`` with the text as it arrives, and ``close`` at the end.
 
-    ``tools``: distinguish strings from other values, if a style does not mark them. ``opened``: the prompt
+    ``tools``: distinguish strings from other values, if the style does not mark them. ``opened``: the prompt
     has begun the reasoning. Cost: linear in the text, except for arguments between markers that contain the
-    end marker of their call: they are parsed again at each of them.
+    end marker of their call: these are parsed again at each such marker.
     """
 
     style: ToolStyle
@@ -227,7 +224,7 @@ class TurnParser:
 
     @property
     def turn(self) -> ParsedTurn:
-        """The turn so far. Cost: linear in it."""
+        """The turn so far. Cost: linear in its text."""
         said = {kind: "".join(pieces) for kind, pieces in self._said.items()}
         return ParsedTurn(said["reasoning"], said["content"], list(self._calls))
 
@@ -243,7 +240,7 @@ class TurnParser:
     # -- states --------------------------------------------------------------------------------------
 
     def _advance(self, found: list[Delta], final: bool) -> bool:
-        """Continue parsing; return whether the state changed, so that more may be parsed."""
+        """Continue parsing. Return whether the state changed, so that more text may be parsed."""
         step: Callable[[list[Delta], bool], bool] = getattr(self, f"_{self._state}")
         return step(found, final)
 
@@ -258,7 +255,7 @@ class TurnParser:
 
     @property
     def _free(self) -> str:
-        """The state outside of all markers."""
+        """The parser's state outside all markers."""
         return "between" if self.style.content[0] else "plain"
 
     def _begin(self, found: list[Delta], final: bool) -> bool:
@@ -281,7 +278,7 @@ class TurnParser:
         )
 
     def _alone(self, found: list[Delta], final: bool) -> bool:
-        """Parse a turn that is only calls, if it begins so, or else text; blanks may precede calls."""
+        """Parse a turn of only calls if it begins like one, else of text. Whitespace may precede calls."""
         text, begin = self._text, self.style.begin
         if not self._calls and not self._said["content"]:
             start = skip_blanks(text, self._at)
@@ -306,7 +303,7 @@ class TurnParser:
         found: list[Delta],
         final: bool,
     ) -> bool:
-        """Emit text up to one of the ends; a possible beginning of an end is held back."""
+        """Emit text up to one of the ends; a possible beginning of such an end is held back."""
         text = self._text
         places = [(place, end) for end in ends if (place := text.find(end, self._at)) >= 0]
         if places:
@@ -403,7 +400,7 @@ class TurnParser:
         return False
 
     def _read_text(self, name: str, at: int, end: str) -> tuple[dict[str, Any], int]:
-        """Return a text argument, up to the first end after which it is in the grammar of its tool."""
+        """Return a text argument, up to the first end at which it matches the grammar of its tool."""
         tool = self.tools.get(name)
         place = first = self._text.find(end, at)
         while place >= 0:
@@ -414,7 +411,7 @@ class TurnParser:
         raise TurnError(at, f"`{end}` is needed after an argument of `{name}`", first < 0)
 
     def _id(self, match: re.Match[str]) -> str:
-        """Return the id of a call that begins like this."""
+        """Return the id of a call with this beginning."""
         form = self.style.call_id
         number = match["id"] if NUMBER in form else ""
         return form.replace(NAME, match["name"]).replace(NUMBER, number) or self._new_id
@@ -437,7 +434,7 @@ class TurnParser:
         return name, call_id, text[at + start : stop].rstrip(_BLANKS) if stop > at + start else ""
 
     def _may_be_whole(self, at: int, end: str) -> bool:
-        """Return whether a call whose arguments begin at a position may be complete."""
+        """Return whether a call may be complete whose arguments begin at a position."""
         text = self._text
         if self.style.arguments == "json":
             stop = self._brackets.closed(text, at)
@@ -450,7 +447,7 @@ class TurnParser:
         return found
 
     def _after(self, found: list[Delta], final: bool) -> bool:
-        """Skip the text between two calls, which is not content: a line break, or nothing."""
+        """Skip the text between two calls, which is not content, but a line break or nothing."""
         if self._free == "between":
             return self._go(self._free)
         between, begin = self.style.between, self.style.begin
@@ -476,7 +473,7 @@ def parse(
     """Return the contents of a whole turn of a style.
 
     ``tools``, ``opened``: as in ``TurnParser``. ``check``: calls must be of existing tools, with arguments
-    that their schemas allow; False accepts any. Without tools there is nothing to check.
+    that their schemas allow; False accepts any calls. Without tools there is nothing to check.
     Raises: TurnError if the text is not such a turn; SchemaError if the parameters of a called tool are not a schema.
     """
     if not isinstance(text, str):
@@ -494,17 +491,17 @@ def parse(
 
 
 def _openings(style: ToolStyle) -> list[re.Pattern[str]]:
-    """Return a pattern for the beginning of a call, for each of its spellings."""
+    """Return a pattern for the beginning of a call in each of its spellings."""
     return [marker_pattern(begin, _CALLED) for begin, _ in style.calls]
 
 
 def _may_open(style: ToolStyle, text: str, at: int) -> bool:
-    """Return whether more text may make this the beginning of a call."""
+    """Return whether more text may complete this to the beginning of a call."""
     return any(may_begin(begin, text, at, _CALLED) for begin, _ in style.calls)
 
 
 def _held_back(text: str, marker: str, at: int) -> int:
-    """Return how many characters at the end of the text may be the beginning of a marker."""
+    """Return the number of characters at the end of the text that may be the beginning of a marker."""
     for size in range(min(len(marker) - 1, len(text) - at), 0, -1):
         if text.endswith(marker[:size]):  # mutant: held-back
             return size
@@ -512,7 +509,7 @@ def _held_back(text: str, marker: str, at: int) -> int:
 
 
 def _closed(text: str, at: int, end: str, style: str) -> int:
-    """Return the position after the end of a call, which may follow blanks. ``style``: that of the arguments."""
+    """Return the position after the end of a call, which may follow whitespace. ``style``: of the arguments."""
     places = range(at, skip_blanks(text, at) + 1)
     for place in places:
         if text.startswith(end, place):
@@ -529,25 +526,25 @@ def _closed(text: str, at: int, end: str, style: str) -> int:
 @final
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """More of the reasoning."""
+    """New text of the reasoning."""
 
     text: str
-    """What has come since the last one; never empty."""
+    """The text since the last such event; never empty."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More of the answer."""
+    """New text of the answer."""
 
     text: str
-    """What has come since the last one; never empty."""
+    """The text since the last such event; never empty."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """The name of a call is known; ``index`` counts the calls of the turn from 0."""
+    """The name of a call is known. ``index``: the number of the call in its turn, from 0."""
 
     index: int
     """The number of the call in its turn, from 0."""
@@ -556,13 +553,13 @@ class CallStarted:
     """The name of the tool."""
 
     id: str = field(default="", compare=False)
-    """``Call.id`` of the call."""
+    """The id of the call, as in ``Call.id``."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ArgumentsDelta:
-    """More of the arguments of a call, as written by the model."""
+    """New text of the arguments of a call, as the model writes it."""
 
     index: int
     """The number of the call in its turn, from 0."""
@@ -586,7 +583,7 @@ class CallFinished:
 @final
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The answer is complete; its value, if it has a type."""
+    """The answer is complete. The event has its value if the answer has a type."""
 
     value: Any
     """An object of the type, or plain Python values; None if the answer has no type."""
@@ -598,8 +595,8 @@ Event: TypeAlias = ReasoningDelta | TextDelta | CallStarted | ArgumentsDelta | C
 class EventReader:
     """Parses one turn of a style as events; the arguments are those of ``TurnParser``.
 
-    The concatenated deltas of a kind are its complete text: reasoning, text, the arguments of each call
-    (``Call.written``).
+    The concatenated deltas of a kind are the complete text: of the reasoning, of the answer, or of the
+    arguments of each call (``Call.written``).
     Cost: as ``TurnParser``.
     """
 

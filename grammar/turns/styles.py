@@ -1,4 +1,4 @@
-"""The notation of a turn: one row of data for each style, from which both the grammar and the parser are derived."""
+"""The notation of turns: one row of data for each style, from which the grammar and the parser are derived."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PYTHON: Final = "python"  # arguments that are those of a call in Python
 class ToolStyle:
     """The markers of a turn.
 
-    If all text is between markers, ``content`` has its begin and end markers, ``glue`` is written between
-    such blocks, and ``end`` after the last one.
+    If all text is between markers, ``content`` has its begin and end markers, ``glue`` is the text between
+    such blocks, and ``end`` the text after the last one.
     """
 
     calls: tuple[tuple[str, str], ...]
     """The text before and after the arguments of a call, in one or several spellings.
 
-    ``{name}`` is the name of the tool, ``{id}`` a number.
+    ``{name}`` represents the name of the tool, ``{id}`` a number.
     """
 
     arguments: str = "json"
     """The notation of arguments: "json", or a style of ``Grammar.from_structural_tag``.
 
-    "text": for tools with a grammar, a string of the grammar; "python": ``a=1, b="x"``.
+    "text": a string of the tool's grammar, for tools with a grammar; "python": ``a=1, b="x"``.
     """
 
     section: tuple[str, str] = ("", "")
@@ -50,7 +50,7 @@ class ToolStyle:
     """The text before and after the reasoning."""
 
     excludes: tuple[str, ...] = ()
-    """Markers that are excluded from free text, since servers would parse them as a call."""
+    """Markers that are excluded from free text, since servers would parse text with them as a call."""
 
     content: tuple[str, tuple[str, ...]] = ("", ())
     """The beginning of a block of text, and its possible ends; empty if text has no markers."""
@@ -62,13 +62,13 @@ class ToolStyle:
     """The text after the last block."""
 
     is_alone: bool = False
-    """Whether a turn with calls contains nothing else: other text does not begin like their section or trigger."""
+    """Whether a turn with calls has nothing else; text in other turns does not begin like a section or trigger."""
 
     ends_with_calls: bool = False
-    """Whether only calls may follow a call, since parsers would read other text as a part of it; always so in "model"."""
+    """Whether only calls may follow a call, since parsers would read other text as part of it; always in "model"."""
 
     blanks: str = r"[ \n\t\r]*"
-    """An ECMA-262 pattern of the blanks between parts of JSON arguments, in the exact profile."""
+    """An ECMA-262 pattern for the whitespace between parts of JSON arguments, in the exact profile."""
 
     reasons: bool = True
     """Whether ``reasoning="auto"`` lets a turn begin with reasoning."""
@@ -77,7 +77,7 @@ class ToolStyle:
     """The id of a call in messages, with ``{name}`` and ``{id}``; empty for nine letters and digits, which all templates accept."""
 
     json_messages: bool = False
-    """Whether chat templates expect calls in OpenAI's format: arguments as JSON text, and content that may be None."""
+    """Whether chat templates expect OpenAI's format of calls: arguments as JSON text, and content that may be None."""
 
     @property
     def begin(self) -> str:
@@ -208,7 +208,7 @@ _own: dict[str, ToolStyle] = {}
 
 
 def call_tag(spelling: tuple[str, str], name: str, digits: Format, content: Format) -> Format:
-    """Return the format of a call in one spelling. ``digits``: those of its number, if it has one."""
+    """Return the format of a call in one spelling. ``digits``: the digits of its number, if it has one."""
     begin, number, after = spelling[0].partition(NUMBER)
     if number:
         content = sequence_of(digits, const(after.replace(NAME, name)), content)
@@ -226,7 +226,7 @@ def style_names() -> list[str]:
 
 
 def style_of(style: Any) -> ToolStyle:
-    """Return a style by name (`gpt-oss` is `gpt_oss`), or that of a tokenizer, detected from its chat template.
+    """Return a style by name (`gpt-oss` is `gpt_oss`), or the style of a tokenizer's chat template.
 
     Raises: ToolError for an unknown name, or if no style is detected.
     """
@@ -261,8 +261,7 @@ def _style_of_tokenizer(tokenizer: Any) -> ToolStyle:
 def register(name: str, style: ToolStyle) -> None:
     """Register a style by name.
 
-    Raises: ToolError if the name is taken, or the parser could not distinguish calls from text by the
-        markers.
+    Raises: ToolError if the name is taken, or if its markers do not distinguish calls from text.
     """
     if not isinstance(name, str) or not name or name in STYLES or name in ALIASES:
         raise ToolError("/style", f"`{name!s:.60}` is a style of the package, or no name")
@@ -291,7 +290,7 @@ def register(name: str, style: ToolStyle) -> None:
 
 
 class Signs(NamedTuple):
-    """Strings that a style's templates contain, and strings that they do not contain."""
+    """Strings that a style's chat templates contain, and strings that they do not contain."""
 
     style: str
     markers: tuple[str, ...]
@@ -330,7 +329,7 @@ PREFERRED: Final = ("tool_use", "default")  # of templates with names
 
 
 def template_style(template: str) -> str | None:
-    """Return the name of the style in which a chat template writes calls, or None if it has none."""
+    """Return the name of the style in which a chat template writes calls, or None if it writes none."""
     for signs in SIGNS:
         has_all = all(marker in template for marker in signs.markers)
         if has_all and not any(marker in template for marker in signs.others):
@@ -339,7 +338,7 @@ def template_style(template: str) -> str | None:
 
 
 def template_of(tokenizer: Any) -> str | None:
-    """Return the chat template of a tokenizer: the one for tools if there are several; None if there is none."""
+    """Return the chat template of a tokenizer: the template for tools if there are several; None without one."""
     found = getattr(tokenizer, "chat_template", None)
     if isinstance(found, Iterable) and not isinstance(found, str | Mapping):
         found = {item.get("name"): item.get("template") for item in found if isinstance(item, Mapping)}

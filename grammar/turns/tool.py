@@ -1,4 +1,4 @@
-"""Tools: a name and a schema of arguments, from the dicts of several APIs and from Python functions."""
+"""Tools, with names and schemas of arguments, from the dicts of several APIs and from Python functions."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabu
 class Tool:
     """A tool that a model may call. Its parsed schema is cached, so that later grammars cost less.
 
-    Setting a field clears the cache. Changing the dict ``parameters`` in place does not: set it again, or
-    create another tool.
+    Setting a field clears the cache. A change inside the dict ``parameters`` does not clear it: set the field
+    again, or create another tool.
     """
 
     name: str
@@ -75,19 +75,19 @@ class Tool:
     """The function that ``run`` calls; None if the tool has none."""
 
     grammar: Grammar | None
-    """The grammar of the only argument, in styles with text arguments; otherwise None."""
+    """The grammar of the only argument, for styles with text arguments; otherwise None."""
 
     input: str
-    """The name of that argument."""
+    """The name of the only argument."""
 
     is_text: bool
     """Whether the only argument is any text, as for a custom tool without a format."""
 
     has_pattern: bool
-    """Whether the schema constrains the text as the grammar does, so that JSON arguments work too."""
+    """Whether the schema constrains the text like the grammar, so that JSON arguments work as well."""
 
     kept_calls: Kept
-    """A cache of the grammars of its calls."""
+    """A cache of the grammars of the tool's calls."""
 
     _rules: dict[RulesKey, tuple[RuleSet, Report]]
     _reading: ArgumentSchema | None  # of the schema, once arguments are read
@@ -122,7 +122,7 @@ class Tool:
         self._forget()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a field; the cached data of the tool are dropped if they may depend on it, also for a copy."""
+        """Set a field. Drop the cached data of the tool that may depend on the field, also in a copy."""
         object.__setattr__(self, name, value)
         if name in _DECIDING:
             self._forget()
@@ -135,7 +135,7 @@ class Tool:
     def of(cls, source: Any) -> Tool:
         """Return a tool from a ``Tool``, a dict of OpenAI, Anthropic or MCP, or a Python function.
 
-        Raises: ToolError if it is none of these.
+        Raises: ToolError for anything else.
         """
         if isinstance(source, Tool):
             return source
@@ -174,11 +174,11 @@ class Tool:
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], *, grammar: Grammar | None = None) -> Tool:
-        """Return the tool of a Python function: its name, its docstring, and a schema of its type hints.
+        """Return the tool of a Python function, with its name, its docstring, and a schema of its type hints.
 
-        ``grammar``: that of the only argument, as for ``Tool``.
-        Raises: ToolError for parameters that JSON cannot name, or if a grammar is given and there is not
-            exactly one; SchemaError for types without a schema.
+        ``grammar``: the grammar of the only argument, as for ``Tool``.
+        Raises: ToolError for parameters that JSON cannot name, or if a grammar is given without exactly one
+        parameter; SchemaError for types without a schema.
         """
         parameters = _parameters_of(function)
         properties = parameters["properties"]
@@ -193,7 +193,7 @@ class Tool:
         return tool
 
     def with_strict(self, strict: bool) -> Tool:
-        """Return the same tool, whose arguments must match its schema or may be any object."""
+        """Return the same tool, with arguments that must match its schema or may be any object."""
         tool = self._others.get(strict)
         if tool is None:
             tool = copy(self)
@@ -202,7 +202,7 @@ class Tool:
         return tool
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
-        """Call the function of the tool with JSON arguments, converted to its type hints; return its result.
+        """Call the tool's function with JSON arguments, converted to its type hints; return its result.
 
         Raises: ToolError if there is no function, or the arguments do not match; otherwise the exceptions of
             the function.
@@ -212,7 +212,7 @@ class Tool:
         return run_function(self.function, self.name, arguments)
 
     def refusal(self, arguments: Mapping[str, Any]) -> str:
-        """Return the reason why the schema refuses arguments, with the first invalid one; empty if it accepts them.
+        """Return why the schema refuses arguments, with the first invalid argument; empty if it accepts them.
 
         Unsupported parts of a schema refuse nothing.
         Raises: SchemaError if the parameters are not a schema.
@@ -226,7 +226,7 @@ class Tool:
 
     @property
     def argument_schema(self) -> ArgumentSchema:
-        """The reader and checker of arguments. Raises: as ``schema``."""
+        """The object that reads and checks arguments. Raises: as ``schema``."""
         if self._reading is None:
             self._reading = ArgumentSchema(self.schema)
         return self._reading
@@ -244,7 +244,7 @@ class Tool:
 
     @property
     def schema(self) -> Any:
-        """The enforced schema. If it has no type, it is one of objects, like all arguments.
+        """The enforced schema. A schema without a type becomes a schema of objects, as all arguments are.
 
         Raises: SchemaError if it is invalid, or allows no object.
         """
@@ -265,8 +265,8 @@ class Tool:
     def rules(
         self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
     ) -> RuleSet:
-        """Return the rules of the arguments in a style. ``profile``: that of JSON in them; ``blanks``: those
-        in exact JSON.
+        """Return the rules of the arguments in a style. ``profile``: the profile of JSON; ``blanks``: the
+        whitespace in exact JSON.
 
         Raises: as ``read``.
         """
@@ -275,7 +275,7 @@ class Tool:
     def read(
         self, style: str, markers: Markers, *, profile: str = "exact", blanks: str = ANY_BLANKS["pattern"]
     ) -> tuple[RuleSet, Report]:
-        """Return the same rules, and the notes on the schema.
+        """Return the rules of the arguments, and the notes on the schema.
 
         Raises: SchemaError and its subclasses, about the schema; ToolError for a tool that has no calls in the style.
         """
@@ -315,7 +315,7 @@ class Tool:
             return False  # it is said when it is read
 
     def _closed_schema(self) -> Any:
-        """Return the schema without keys that the function's types ignore, or that OpenAI's ``strict`` forbids."""
+        """Return the schema without keys that the function's types ignore or OpenAI's ``strict`` forbids."""
         if self.strict is False or (self.function is None and not self.strict):
             return self.schema
         if self._closed is None and self.function is not None:
@@ -360,7 +360,7 @@ def _parameters_of(function: Callable[..., Any], *, mark_objects: bool = False) 
 
 
 def _of_text(name: str) -> dict[str, Any]:
-    """Return the schema of an object with one text."""
+    """Return the schema of an object with a single text."""
     return {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
 
 
@@ -382,9 +382,9 @@ def custom_tool(source: Mapping[str, Any]) -> Tool:
     ``custom``.
 
     A format is ``{"type": "text"}``, ``{"type": "grammar", "syntax": "regex" or "lark", "definition": …}``,
-    or a Grammar. A pattern is ECMA-262 and matches the whole text; those within Lark are of Rust's `regex`,
+    or a Grammar. A pattern is ECMA-262 and matches the whole text; patterns in Lark are for Rust's `regex`,
     as in OpenAI's API.
-    Raises: ToolError for any other format, or one with errors.
+    Raises: ToolError for any other format, or a format with errors.
     """
     inner, place = (source["custom"], "/custom") if "custom" in source else (source, "")
     if not isinstance(inner, Mapping) or "name" not in inner:
@@ -448,7 +448,7 @@ def _definition(form: Mapping[str, Any], place: str) -> tuple[str, str, str]:
 
 
 def check_keys(given: Mapping[str, Any], known: Sequence[str], place: str, what: str) -> None:
-    """Refuse unknown keys. Raises: ToolError, with the known ones."""
+    """Refuse unknown keys. Raises: ToolError, which lists the known keys."""
     for key in given:
         if key not in known:
             name = str(key)[:60]
@@ -468,7 +468,7 @@ def _of_input(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_function(function: Callable[..., Any], name: str, arguments: Mapping[str, Any]) -> Any:
-    """Return the function's result for JSON arguments; parameters with type hints get values of their types.
+    """Return the function's result for JSON arguments. Parameters with type hints get values of these types.
 
     Raises: ToolError, with the parameter, for arguments that are missing, unknown or refused by their type.
     """

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Ends of texts: their minimal length, the shortest one as tokens, and masks that keep one within a budget."""
+"""Ends of texts: minimal lengths, shortest ends as tokens, and masks that keep an end within a budget."""
 
 cimport cython
 from cython.operator cimport dereference, preincrement
@@ -128,18 +128,18 @@ cdef class TermCosts:
     # -- what objects need -------------------------------------------------------------------------
 
     cdef bint is_settled(self, CallId call) noexcept nogil:
-        """Return whether it is finally known how many bytes the required keys of an object add."""
+        """Return whether it is final how many bytes the required keys of an object add."""
         return <size_t>call < self.settled.size() and self.settled[call]
 
     cdef int begin_drafts(self) except FAILED nogil:
-        """Record the costs found from now on, until ``settle`` or ``abandon``: they depend on drafts."""
+        """Record the costs that are found until ``settle`` or ``abandon``, since they depend on drafts."""
         self.drafting = True
         self.unsettled_terms.clear()
         self.unsettled_rules.clear()
         return 0
 
     cdef bint state_object(self, CallId call, int32_t bytes) except FAILED nogil:
-        """Set how many bytes the required keys of an object add. Return whether that is new."""
+        """Set the number of bytes that the required keys of an object add. Return whether it is new."""
         if self.drafted.size() <= <size_t>call:
             self.drafted.resize(<size_t>call + 1, 0)
             self.settled.resize(<size_t>call + 1, False)
@@ -149,7 +149,7 @@ cdef class TermCosts:
         return True
 
     cdef int forget(self) noexcept nogil:
-        """Drop the costs that depend on drafts: the requirements of objects have changed."""
+        """Drop the costs that depend on drafts, since the requirements of objects have changed."""
         cdef size_t i
         for i in range(self.unsettled_terms.size()):
             self.of_term[self.unsettled_terms[i]].least = 0
@@ -160,7 +160,7 @@ cdef class TermCosts:
         return 0
 
     cdef int settle(self, vector[CallId]& objects) noexcept nogil:
-        """Make the statements about these objects final, and the costs that depend on them."""
+        """Make the statements about these objects final, with the costs that depend on them."""
         cdef size_t i
         for i in range(objects.size()):
             self.settled[objects[i]] = True
@@ -188,7 +188,7 @@ cdef class TermCosts:
         """Find the costs of a term and of all its parts and callees.
 
         Rules begin without a string. Rounds over all terms, parts first, find shorter strings until there are
-        no more. Results are kept when all are found, so that an interrupted call leaves nothing behind.
+        no more. Results are kept only when all are found, so that an interrupted call has no effect.
         """
         cdef size_t i
         cdef TermId body
@@ -237,7 +237,7 @@ cdef class TermCosts:
         return 0
 
     cdef bint survey(self, TermId t, vector[CallId]& objects) except FAILED nogil:
-        """List the calls of objects in a term and what it calls. Return whether it calls a resolver."""
+        """List the calls of objects in a term and in its callees. Return whether a resolver is called."""
         cdef KeyMap seen, listed
         cdef vector[TermId] todo
         cdef Term u
@@ -326,7 +326,7 @@ cdef class TermCosts:
         return 0
 
     cdef Cost known(self, TermId t) noexcept nogil:
-        """Return the cost of a term as far as it is known."""
+        """Return the cost of a term, as far as the cost is known."""
         cdef int32_t at
         if <size_t>t < self.of_term.size() and self.of_term[t].least:
             return self.of_term[t]
@@ -334,7 +334,7 @@ cdef class TermCosts:
         return cost(NO_END, NO_END) if at == NO_VALUE else self.found[at]
 
     cdef Cost composed(self, TermId t) except * nogil:
-        """Return the cost of a term from those of its parts."""
+        """Return the cost of a term from the costs of its parts."""
         cdef Term u = self.terms.terms[t]
         cdef Cost a, b
         cdef int32_t k, times, least, filled
@@ -377,7 +377,7 @@ cdef class TermCosts:
         return a
 
     cdef Cost of_call(self, Term u) except * nogil:
-        """Return the cost of a call: of the rule's body, one byte for a resolver, nothing for a test."""
+        """Return the cost of a call: that of a rule's body, one byte for a resolver, nothing for a test."""
         cdef Call call = self.terms.call_table[u.call.id]
         cdef Cost found
         cdef int32_t at
@@ -452,14 +452,12 @@ cdef enum:
 
 
 cdef int32_t with_owed(int32_t left, Owed owed) noexcept nogil:
-    """Return the bytes combined with those that a value needs; both include the rest of a name that was
-    begun.
-    """
+    """Return the bytes combined with those that a value needs. Both include the rest of a begun name."""
     return max(left, owed.bytes) if owed.in_name else joined(left, owed.bytes)
 
 
 cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except NULL nogil:
-    """Return the record of a key state before further keys: use it before the next one is requested."""
+    """Return the record of a key state before further keys. It is invalid after the next request."""
     cdef uint64_t key = (<uint64_t>more << 32) | <uint64_t>keys
     cdef int32_t at = estimates.missing_index.get(key)
     cdef Missing nothing
@@ -475,10 +473,10 @@ cdef Missing* missing_of(Estimates estimates, TermId more, KeysId keys) except N
 
 @cython.final
 cdef class KeyRepetitions:
-    """The repetition of further keys in the states of objects, found on demand.
+    """The repetitions of further keys in the states of objects, which are found on demand.
 
-    A state inside an object whose keys are tested ends in that repetition and the end of the object. The
-    length of a further key, with its separator, is that of one round.
+    A state inside an object whose keys are tested ends with this repetition and the end of the object. The
+    length of a further key, with its separator, is the length of one round.
     """
 
     def __cinit__(self, TermStore terms not None):
@@ -547,8 +545,9 @@ cdef class Estimates:
     cdef int prepare(self) except FAILED nogil:
         """Find the requirements of the grammar's objects, before the terms that contain them.
 
-        Results of other grammars in the store are reused. Their other objects are ignored, so that this
-        request does not pay for them. If the work ends early, nothing is kept. Cost: once for a grammar.
+        Results of other grammars in the store are reused. Other objects of these grammars are ignored, so
+        that this request does not pay for them. If the work ends early, nothing is kept. Cost: once per
+        grammar.
         """
         cdef vector[CallId] unsettled
         cdef size_t i
@@ -591,7 +590,7 @@ cdef class Estimates:
         return 0
 
     cdef int32_t of_object(self, CallId call) except FAILED nogil:
-        """Return how many bytes the required keys of an object add to its body."""
+        """Return the number of bytes that the required keys of an object add to its body."""
         cdef KeysId keys = self.semantics.keys.fresh(self.terms.call_table[call].spec)
         cdef TermId body = self.terms.rule_body[self.terms.call_table[call].rule]
         cdef Tested found
@@ -605,7 +604,7 @@ cdef class Estimates:
         return min(joined(first, self.more_keys(body, keys)), <int32_t>NO_END - 1)
 
     cdef int forget(self) except FAILED nogil:
-        """Drop all estimates: costs have changed."""
+        """Drop all estimates, since costs have changed."""
         self.keyed_index.reset()
         self.frame_index.reset()
         self.keyed_found.clear()
@@ -626,7 +625,7 @@ cdef class Estimates:
         return best
 
     cdef int32_t of_member(self, Member m) except FAILED nogil:
-        """Return the bytes of a member: those of its local state, and of its frames."""
+        """Return the bytes that a member needs for its local state and its frames."""
         cdef KeysId keys = self.semantics.keys_at(m.sem)
         cdef int32_t left = joined(self.of_state(m.state, keys), self.of_frame(m.frame, keys))
         cdef Owed owed
@@ -634,7 +633,7 @@ cdef class Estimates:
         return with_owed(left, owed)
 
     cdef int32_t of_state(self, TermId state, KeysId keys) except FAILED nogil:
-        """Return the bytes of a local state where an object has these keys."""
+        """Return the bytes that a local state needs inside an object with these keys."""
         cdef Tested found
         if not self.terms.terms[state].flags & F_KEYS:
             return self.costs.least(state)
@@ -662,7 +661,7 @@ cdef class Estimates:
         return keys
 
     cdef uint64_t frame_key(self, FrameId frame, KeysId keys) noexcept nogil:
-        """Return the key of a frame in the table."""
+        """Return the key for a frame in the table."""
         return (<uint64_t>frame << 32) | <uint64_t>keys
 
     cdef int32_t of_frame(self, FrameId frame, KeysId keys) except FAILED nogil:
@@ -707,7 +706,7 @@ cdef class Estimates:
     # -- keys of objects -----------------------------------------------------------------------------
 
     cdef bint is_wanted(self, KeysId keys, TestId test) noexcept nogil:
-        """Return whether a shortest end of an object takes this test next: the first required key."""
+        """Return whether a shortest end of an object takes this test next, for the first required key."""
         cdef int32_t required
         if self.relaxed or not self.semantics.keys.holds(keys, test):
             return self.semantics.keys.holds(keys, test)
@@ -738,10 +737,10 @@ cdef class Estimates:
         return NO_TEST
 
     cdef KeysId representative(self, KeysId keys) except ID_FAILED nogil:
-        """Return a representative of all key states in which terms need the same bytes.
+        """Return a representative of all key states in which terms need equally many bytes.
 
         While required keys are missing, a completion takes the first of them next, regardless of the others.
-        So only that key matters, and whether the object may continue or end.
+        So only this key matters, and whether the object may continue or end.
         """
         cdef KeyState* state
         cdef uint64_t what
@@ -775,7 +774,7 @@ cdef class Estimates:
         return all - missing_of(self, more, keys).first if all < NO_END else 0
 
     cdef int32_t of_missing(self, TermId more, KeysId keys) except FAILED nogil:
-        """Return the bytes of all keys that an object still needs, with values and what is between them.
+        """Return the bytes of all keys that an object still needs, with values and separators.
 
         ``more``: the repetition of further keys, or EMPTY. Cost: a look-up, once it is known.
         """
@@ -818,7 +817,7 @@ cdef class Estimates:
         return bytes
 
     cdef int keyed(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Set the bytes of a term that tests keys, from those of its parts."""
+        """Set the bytes of a term that tests keys, given those of its parts."""
         cdef int32_t at
         cdef TermId here
         cdef bint done = False
@@ -847,11 +846,11 @@ cdef class Estimates:
         return 0
 
     cdef uint64_t term_key(self, TermId t, KeysId keys) noexcept nogil:
-        """Return the key of a term in the table."""
+        """Return the key for a term in the table."""
         return (<uint64_t>t << 32) | (<uint64_t>self.relaxed << 31) | <uint64_t>keys
 
     cdef bint part(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Get the bytes of a part; if they are unknown, queue it and return False.
+        """Find the bytes of a part; if they are unknown, queue the part and return False.
 
         A recursive part is assumed to have no string, since a shortest string does not need it.
         """
@@ -876,7 +875,7 @@ cdef class Estimates:
         return False
 
     cdef bint ready(self, TermId t, KeysId keys, Tested* out) except FAILED nogil:
-        """Compute the bytes of a term from those of its parts; return False if some had to be queued."""
+        """Compute the bytes of a term from those of its parts. Return False if parts had to be queued."""
         cdef Term u = self.terms.terms[t]
         cdef Tested a, b
         cdef int32_t k, next
@@ -907,7 +906,7 @@ cdef class Estimates:
         return known
 
     cdef bint of_keyed_call(self, Term u, KeysId keys, Tested* out) except FAILED nogil:
-        """Do the same for a call: a test, or a rule that tests keys of this object."""
+        """As ``ready``, for a call: a test, or a rule that tests keys of this object."""
         cdef Call call = self.terms.call_table[u.call.id]
         if call.kind == CALL_TEST:
             if call.test == TEST_CONTINUE and self.semantics.keys.holds(keys, TEST_CONTINUE):
@@ -1014,18 +1013,18 @@ cdef class TextSearch:
         return held + sizeof(Proposal) * self.proposals.capacity()
 
     cdef int note_known(self, ConfigId config, int32_t length) except FAILED nogil:
-        """Record that a configuration can end with the given number of symbols: searches may stop there."""
+        """Record that a configuration can end with ``length`` symbols, so that searches may stop there."""
         self.known.put(config, length)
         return 0
 
     cdef ConfigId find(
         self, ConfigId config, vector[SymbolId]& out, int32_t* steps, bint hastily
     ) except ID_FAILED nogil:
-        """Append the symbols from a configuration to one that may end, or whose end is known.
+        """Append the symbols from a configuration to another one that may end, or whose end is known.
 
         ``steps``: the maximum number of steps, which is decremented. ``hastily``: give the estimate of the
         rest more weight, to find a text sooner that may be longer.
-        Returns: the configuration that they lead to; DEAD if none was found within the bounds.
+        Returns: the configuration after these symbols; DEAD if none was found within the bounds.
         """
         cdef int32_t index, stage, allowed, granted, left = self.estimates.of_config(config)
         cdef size_t first = out.size()
@@ -1060,7 +1059,7 @@ cdef class TextSearch:
         return DEAD
 
     cdef int32_t run(self, ConfigId config, int32_t* steps) except ID_FAILED nogil:
-        """Search, and return the index of an entry that may end; -1 if none was found within the steps."""
+        """Search, and return the index of an entry that may end; -1 if the steps do not suffice."""
         cdef int32_t index, more = HINTED_STEPS
         cdef ConfigId next
         cdef Proposal now
@@ -1099,7 +1098,7 @@ cdef class TextSearch:
         return self.count_alike(config, mix(71, <uint32_t>self.estimates.of_config(config))) > MOST_ALIKE
 
     cdef int32_t count_alike(self, ConfigId config, uint64_t h) except FAILED nogil:
-        """Count one more entry with the same local states and hash, and return their number."""
+        """Count another entry with the same local states and hash, and return the number of such entries."""
         cdef int32_t i, first = self.family.configs[config].first, count
         for i in range(first, first + self.family.configs[config].count):
             h = mix(h, <uint32_t>self.family.members[i].state)
@@ -1134,7 +1133,8 @@ cdef class TextSearch:
     cdef int propose(self, int32_t index, SymbolId symbol, int32_t estimate) except FAILED nogil:
         """Queue a step.
 
-        The shortest text comes first; of equal ones one that is known, then what is nearest to its end.
+        Shorter texts come first. Among equally long ones, known ones come first, then those nearest to an
+        end.
         """
         cdef Proposal step
         cdef pair[uint64_t, int32_t] entry
@@ -1177,7 +1177,7 @@ cdef class TextSearch:
         return 0
 
     cdef int propose_owed(self, int32_t index) except FAILED nogil:
-        """Propose the text that values require next, as far as it can be read, all at once."""
+        """Propose the text that values require next, all at once, as far as it can be read."""
         cdef ConfigId config = self.reached[index].config
         cdef int32_t i, first = self.family.configs[config].first, last = -1
         cdef Owed owed
@@ -1193,7 +1193,7 @@ cdef class TextSearch:
         return self.count_alike(config, mix(73, <uint32_t>owed.first)) <= MOST_FOLLOWED
 
     cdef int follow(self, int32_t index, Owed owed) except FAILED nogil:
-        """Read a text from a configuration on, and propose its last step."""
+        """Read a text from a configuration, and propose the last step."""
         cdef size_t before = self.reached.size()
         cdef Reached at = self.reached[index]
         cdef ConfigId config = at.config
@@ -1221,7 +1221,7 @@ cdef class TextSearch:
         return self.propose(place, symbol, joined(self.estimates.of_config(config), 1))
 
     cdef int rate_bytes(self, Member m, bint each) except FAILED nogil:
-        """Estimate the rest after the bytes that a member may read. ``each``: several of a class."""
+        """Estimate the rest after the bytes that a member may read. ``each``: several bytes of a class."""
         cdef KeysId keys = self.estimates.semantics.keys_at(m.sem)
         cdef int32_t under = self.estimates.of_frame(m.frame, keys), k, byte, left, count, most = SAMPLES
         cdef Owed owed
@@ -1286,7 +1286,7 @@ cdef int64_t spent(TermStore terms) noexcept nogil:
 
 
 cdef int64_t allowance(Trie trie) noexcept nogil:
-    """Return how many nodes a search by tokens may visit."""
+    """Return the number of nodes that a search by tokens may visit."""
     return MANY_VISITS if trie.nodes < SMALL_TRIE else FEW_VISITS
 
 
@@ -1349,7 +1349,7 @@ cdef class Completions:
         return found.fewest
 
     cdef int32_t few(self, ConfigId config, int32_t* steps, Effort effort=BY_TEXT) except FAILED nogil:
-        """Return the tokens of a shortest text of a configuration, or fewer if known.
+        """Return the number of tokens of a shortest text of a configuration, or fewer if known.
 
         ``steps``: the maximum number of search steps, which is decremented. ``effort``: BY_HASTE accepts a
         text that is found in fewer steps, and may not be a shortest one.
@@ -1431,8 +1431,7 @@ cdef class Completions:
     cdef int append_known(self, ConfigId config) except FAILED nogil:
         """Append the symbols of the witness of a configuration.
 
-        Special tokens and their successors stay tokens, since one that has a text may have been read as
-        either.
+        Special tokens and their successors stay tokens, since those with a text may be read in two ways.
         """
         cdef Completion at = self.known(config)
         cdef const uint8_t* text
@@ -1450,7 +1449,7 @@ cdef class Completions:
         return 0
 
     cdef TokenId token_of(self, SymbolId symbol) noexcept nogil:
-        """Return a token of a class of special tokens; NO_TOKEN if the grammar does not have the class."""
+        """Return a token of a class of special tokens; NO_TOKEN if the grammar lacks this class."""
         cdef size_t k
         for k in range(self.classes.size()):
             if self.classes[k].number == token_class_of(symbol):
@@ -1469,7 +1468,7 @@ cdef class Completions:
     cdef bint cut_text(self) except FAILED nogil:
         """Split the symbols into the fewest tokens; return False if the vocabulary cannot spell them.
 
-        Cost: a step down the trie for each symbol and each length of a token that begins there.
+        Cost: a step down the trie for each symbol and each length of a token that begins with it.
         """
         cdef size_t n = self.symbols.size(), i, k
         cdef NodeId node
@@ -1547,7 +1546,7 @@ cdef class Completions:
         return 0
 
     cdef int keep_places(self, ConfigId config) except FAILED nogil:
-        """Record the rest of ``symbols`` for each configuration on their path.
+        """Record the rest of ``symbols`` for each configuration on its path.
 
         A search that reaches one of them may stop. Captures are excluded, since no other text reaches the
         same configuration.
@@ -1602,7 +1601,7 @@ cdef class Completions:
     cdef bint collect(self, ConfigId config, int64_t* effort, int64_t price) except FAILED nogil:
         """List allowed tokens and their targets, shortest first. Return False if ``effort`` ran out.
 
-        ``effort``: nodes to visit; in captures, where each makes a configuration, one counts ``price``.
+        ``effort``: nodes to visit; in captures, where each creates a configuration, a node counts ``price``.
         Cost: a step for each node of the trie that is alive.
         """
         cdef Visit root
@@ -1654,7 +1653,7 @@ cdef class Completions:
         return 0
 
     cdef int collect_special(self, ConfigId config) except FAILED nogil:
-        """Add the allowed special tokens to the list; those that are also text lead to both."""
+        """Add the allowed special tokens to the list; those that are also text lead to both targets."""
         cdef size_t c, i, before = self.successors.size()
         cdef ConfigId next
         cdef Successor found
@@ -1681,7 +1680,7 @@ cdef class Completions:
         return 0
 
     cdef int end_tokens(self) except FAILED nogil:
-        """End the listed tokens where their bytes led, and remove those that may not end there."""
+        """End the listed tokens where their bytes lead, and remove tokens that may not end there."""
         cdef size_t i, kept = 0
         if not self.family.graph.counts:
             return 0
@@ -1893,7 +1892,7 @@ cdef class TokenPlaces:
         return held + sizeof(Advance) * self.advances.capacity() + sizeof(InnerPlace) * self.inside.capacity()
 
     cdef bint is_full(self) noexcept nogil:
-        """Return whether the memory limit is exceeded, so that all should be dropped."""
+        """Return whether the memory limit is exceeded, so that all results should be dropped."""
         return (
             self.shapes.shapes.size() > MOST_SHAPES
             or self.advances.size() > MOST_ADVANCES
@@ -1909,7 +1908,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int place_of(self, ConfigId config, PlaceVisit* out) except FAILED nogil:
-        """Get a configuration as a place: in captures, that of its shape."""
+        """Find the place of a configuration; inside captures, this is the place of its shape."""
         out.config = config
         out.shape = NO_SHAPE
         if config > DEAD and self.family.configs[config].capturing:
@@ -1918,7 +1917,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int follow(self, PlaceVisit at, uint8_t byte, int32_t* steps, PlaceVisit* out) except FAILED nogil:
-        """Get the place after a byte; its configuration is DEAD if there is none."""
+        """Find the place after a byte; its configuration is DEAD if there is none."""
         if at.shape == NO_SHAPE:
             return self.place_of(self.family.step(at.config, byte), out)
         out.shape = self.shapes.after(at.shape, byte, steps)
@@ -1928,7 +1927,7 @@ cdef class TokenPlaces:
     # -- subtrees in which the number of characters decides -------------------------------------------
 
     cdef int32_t advance_at(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
-        """Return the index of the target of most characters from a place; computed at the first use."""
+        """Return the index of the target of most characters from a place, computed at the first use."""
         cdef uint64_t key = place_key(at)
         cdef int32_t found = self.advance_index.get(key), byte, most = 0
         cdef PlaceVisit[0x80] after
@@ -1965,10 +1964,9 @@ cdef class TokenPlaces:
     cdef bint leads_there(
         self, PlaceVisit at, int32_t left, PlaceVisit there, int32_t* steps
     ) except FAILED nogil:
-        """Return whether each character leads there or nowhere, given ``left`` bytes of a character after a
-        place.
+        """Return whether each character leads to the target or nowhere, with ``left`` bytes after a place.
 
-        Lists it and the other places inside of such characters in ``partial``.
+        ``partial`` lists this place and the other places inside such characters.
         """
         cdef size_t next = 0, last, i
         cdef int32_t byte
@@ -1995,9 +1993,7 @@ cdef class TokenPlaces:
         return True
 
     cdef int ask_lead(self, int32_t index, PlaceVisit at, uint8_t lead, int32_t* steps) except FAILED nogil:
-        """Determine whether characters with this beginning lead to the common target; store the places inside
-        them.
-        """
+        """Determine whether characters with this lead lead to the common target; store places inside."""
         cdef Advance advance = self.advances[index]
         cdef uint64_t bit = <uint64_t>1 << (lead - 0xC0)
         cdef int32_t left = 3 if lead >= 0xF0 else (2 if lead >= 0xE0 else 1)
@@ -2030,7 +2026,7 @@ cdef class TokenPlaces:
     cdef bint chain_under(self, PlaceVisit at, int32_t* steps) except FAILED nogil:
         """Return whether the number of characters under a place's node determines their targets.
 
-        If so, ``chain`` has the places. Cost: one step for each, and a few more for a new place.
+        If so, ``chain`` has the places. Cost: one step for each place, and a few more for a new place.
         """
         cdef SubtreeSummary under
         cdef Advance* advance
@@ -2071,7 +2067,7 @@ cdef class TokenPlaces:
         return True
 
     cdef int add_place(self, PlaceVisit at, vector[Successor]& out) except FAILED nogil:
-        """List a place, if it is not listed yet."""
+        """List a place if it is not yet listed."""
         cdef Successor found
         if place_key(at) == self.last_key or self.met.get(place_key(at)) != NO_VALUE:
             return 0
@@ -2084,7 +2080,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int add_chain(self, NodeId under, vector[Successor]& out) except FAILED nogil:
-        """List the places of ``chain``, and those inside of longer characters."""
+        """List the places of ``chain``, and the places inside longer characters."""
         cdef bint longer = self.trie.summaries[self.trie.summary_of[under]].leads != 0
         cdef size_t i
         cdef int32_t index, inner
@@ -2102,7 +2098,7 @@ cdef class TokenPlaces:
         return 0
 
     cdef int list_entry(self, NodeId node, ConfigId config) except FAILED nogil:
-        """Record where tokens enter a capture, with the configuration itself."""
+        """Record that tokens enter a capture here, with the configuration itself."""
         cdef Visit entry
         entry.node = node
         entry.config = config
@@ -2124,9 +2120,9 @@ cdef class TokenPlaces:
     cdef bint list_places(self, ConfigId config, vector[Successor]& out, int32_t* steps) except FAILED nogil:
         """List the places to which tokens lead, and perhaps some on their paths.
 
-        ``steps``: those between shapes that may be taken. Returns False if they ran out: then places of
-        tokens that go through a capture are missing. Cost: a step for each node of the trie that is alive,
-        but for subtrees in which the number of characters decides.
+        ``steps``: the allowed number of steps between shapes. Returns False if they ran out: then places of
+        tokens that go through a capture are missing. Cost: a step for each live node of the trie, except in
+        subtrees in which the number of characters decides.
         """
         cdef PlaceVisit at, below
         cdef size_t next = 0
@@ -2234,10 +2230,10 @@ cdef class TokenPlaces:
         return 0
 
     cdef int mark_tokens(self, ConfigId config, bint others, uint32_t* words) except FAILED nogil:
-        """Add the kept tokens to ``words``, and list where tokens enter a capture.
+        """Add the kept tokens to ``words``, and list the places where tokens enter a capture.
 
-        ``others``: tokens with an unrated shape are kept. Cost: a step for each node of the trie that is
-        alive, but for subtrees in which the number of characters decides, and for each token that is kept.
+        ``others``: tokens with an unrated shape are kept. Cost: a step for each live node of the trie, except
+        in subtrees in which the number of characters decides, and for each kept token.
         """
         cdef PlaceVisit at, below
         cdef size_t next = 0
@@ -2312,15 +2308,15 @@ cdef class BudgetMasks:
         return 0
 
     cdef uint64_t key_of(self, ConfigId config) except? 0 nogil:
-        """Return the key of a configuration in ``fork_of``: the same for equal shapes."""
+        """Return the key of a configuration in ``fork_of``: equal for equal shapes."""
         if self.completions.family.configs[config].capturing:
             return OF_SHAPE | <uint64_t>self.places.shapes.shape_of(config)
         return <uint64_t>config
 
     cdef int32_t places_at(self, ConfigId config) except FAILED nogil:
-        """Return the index of the places after the allowed tokens; listed at the first use.
+        """Return the index of the places after the allowed tokens, which are listed at the first use.
 
-        Cost of the first time: a step for each node of the trie that is alive, but for subtrees in which all
+        Cost of the first use: a step for each live node of the trie, except in subtrees in which all
         characters lead back.
         """
         cdef int32_t at, steps = MOST_SHAPE_STEPS
@@ -2353,7 +2349,7 @@ cdef class BudgetMasks:
     cdef int32_t near_fork_at(self, ConfigId config) except FAILED nogil:
         """Return the index of a few dozen of the shortest tokens that enter a capture, each with its place.
 
-        Call it after ``TokenPlaces.mark_tokens``, which finds where they enter.
+        Call this after ``TokenPlaces.mark_tokens``, which finds where tokens enter captures.
         """
         cdef int32_t at = self.fork_of.get(NEAR | <uint64_t>config)
         cdef int64_t effort = self.completions.trie.nodes + MORE_VISITS
@@ -2373,7 +2369,7 @@ cdef class BudgetMasks:
         return self.keep_fork(NEAR | <uint64_t>config, False)
 
     cdef int32_t keep_fork(self, uint64_t key, bint complete) except FAILED nogil:
-        """Store the listed successors, those that lead to one configuration together."""
+        """Store the listed successors, with all that lead to one configuration together."""
         cdef int32_t at, g = 0
         cdef size_t i
         cdef Fork fork
@@ -2422,10 +2418,9 @@ cdef class BudgetMasks:
     # -- rows --------------------------------------------------------------------------------------
 
     cdef int32_t asked_of(self, int32_t needed, ConfigId config) noexcept nogil:
-        """Return how many tokens must remain after a token whose shape needs the given number.
+        """Return the number of tokens that must remain after a token whose shape needs ``needed`` tokens.
 
-        If resolvers read captured text, the needs of ``config`` count as well: a long tag is also long when
-        it is closed.
+        If resolvers read captured text, the needs of ``config`` count as well: long tags have long ends.
         """
         if self.completions.resolves:
             needed = max(needed, self.completions.known(config).fewest)
@@ -2434,7 +2429,7 @@ cdef class BudgetMasks:
     cdef bint leaves_enough(self, Fork fork, ConfigId config, int32_t room) noexcept nogil:
         """Return whether all tokens that pass through a capture leave enough.
 
-        Those missing in the list are assumed to need at most twice as much as required of the others.
+        Tokens that are not listed are assumed to need at most twice as much as the listed ones.
         """
         cdef int64_t asked
         if fork.complete and fork.most_by_shape < 0:
@@ -2471,9 +2466,9 @@ cdef class BudgetMasks:
     cdef int cut(self, ConfigId config, int32_t room, uint32_t* words) except FAILED nogil:
         """Clear tokens after which the text cannot end within ``room`` tokens, without the stop token.
 
-        ``words``: the mask without a budget. An end of ``config`` must be known. Cost: an end for each
-        successor that has none yet, once; where tokens are cut, a step for each node of the trie that is
-        alive, but for subtrees in which all characters lead back.
+        ``words``: the mask without a budget. An end of ``config`` must be known. Cost: the search of an end
+        for each new successor; where tokens are cut, a step for each live node of the trie, except in
+        subtrees in which all characters lead back.
         """
         cdef int32_t at = self.places_at(config)
         cdef bint enough = self.measure(config, at, room)
@@ -2524,7 +2519,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef int mark_near(self, ConfigId config, int32_t room) except FAILED nogil:
-        """Mark some of the tokens that pass through a capture, checked one by one, and that of the witness."""
+        """Mark the token of the witness, and some tokens through captures, which are checked one by one."""
         cdef int32_t g, t, needed, steps = MOST_STEPS
         cdef TokenId token
         cdef Fork fork
@@ -2546,7 +2541,7 @@ cdef class BudgetMasks:
         return 0
 
     cdef int32_t search(self, ConfigId config, int32_t room, int32_t* steps) except FAILED nogil:
-        """Return how many tokens a successor needs, by a short text, or else by the shortest."""
+        """Return the number of tokens that a successor needs, by a short text, or else by the shortest."""
         cdef int32_t needed, given, left
         given = left = min(steps[0], <int32_t>SEARCH_STEPS)
         needed = self.completions.few(config, &left, BY_HASTE)
@@ -2556,7 +2551,7 @@ cdef class BudgetMasks:
         return needed
 
     cdef bint measure(self, ConfigId config, int32_t at, int32_t room) except FAILED nogil:
-        """Find the needs of successors. Return whether all that pass through a capture leave enough."""
+        """Find the needs of successors. Return whether all tokens through captures leave enough."""
         cdef Fork fork = self.forks[at]
         cdef int32_t g, needed
         cdef int32_t steps = MOST_STEPS if fork.searched else FIRST_STEPS

@@ -1,1 +1,1 @@
-"""State that depends on the text so far: captures, semantic states, keys of objects."""
+"""State that depends on the text so far: captures, semantic states, and keys of objects."""

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Actions and resolvers: the effects of captures at their end, and the meaning of dynamic rules.
+"""Actions and resolvers: the effects of captures at their ends, and the meanings of dynamic rules.
 
-Each is built in or a Python callable. The results of callables are cached: each is called once for the same
-arguments.
+Each one is built in or a Python callable. Their results are cached, so that equal arguments cause only one
+call.
 """
 
 cimport cython
@@ -31,7 +31,7 @@ cdef enum:
 cdef class SemanticValues:
     """The values of one store, by number.
 
-    Invariant: append-only; equal values are one number.
+    Invariant: append-only; equal values have one number.
     """
 
     def __cinit__(self):
@@ -68,7 +68,7 @@ cdef class SemanticValues:
     cdef ValueId link(
         self, ValueId parent, TextId text, int32_t kind=VALUE_LINK
     ) except ID_FAILED nogil:
-        """Return the stack of strings with one more string on it, of `push` or of `new`."""
+        """Return the stack of strings with one more string from `push` or `new`."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef ValueId found = self.links.get(key) if kind == VALUE_LINK else self.new_links.get(key)
         if found == NO_VALUE:
@@ -80,9 +80,9 @@ cdef class SemanticValues:
         return found
 
     cdef bint has_new(self, ValueId value, TextId text) noexcept nogil:
-        """Return whether `new` has put a string on the stack, after all that `push` has put there.
+        """Return whether `new` has put a string on the stack after the last string from `push`.
 
-        ``walked`` has the number of strings that were compared.
+        ``walked``: the number of strings that were compared.
         """
         self.walked = 0
         while self.kind[value] == VALUE_NEW_LINK:
@@ -93,7 +93,7 @@ cdef class SemanticValues:
         return False
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return about how many bytes the values take; those of Python's objects are guessed."""
+        """Return the approximate number of bytes of the values, estimated for Python's objects."""
         return self.links.nbytes() + self.new_links.nbytes() + 22 * self.kind.size() + VALUE_BYTES * self.indexed
 
 
@@ -106,7 +106,7 @@ cdef class SemanticValues:
 cdef class CaptureTexts:
     """The captured strings of one store, by number.
 
-    Invariant: append-only; equal strings with the same remaining capacity are one number.
+    Invariant: append-only; equal strings with the same remaining capacity have one number.
     """
 
     def __cinit__(self):
@@ -124,7 +124,7 @@ cdef class CaptureTexts:
         self.tellers = []
 
     cdef TextId bounded_text(self, object most) except ID_FAILED:
-        """Return the empty text of captures that keep a number of bytes, or all if ``most`` is None."""
+        """Return the empty text of captures that keep up to ``most`` bytes, or all if it is None."""
         if most is None:
             return 0
         if most not in self.bounded:
@@ -196,7 +196,7 @@ cdef enum:
 
 @cython.final
 cdef class Callables:
-    """The actions and resolvers of one store, by number. ``resolve_term`` turns an answer into a term."""
+    """The actions and resolvers of one store, by number. ``resolve_term``: converts an answer to a term."""
 
     def __cinit__(
         self,
@@ -259,9 +259,7 @@ cdef class Callables:
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except ID_FAILED nogil:
-        """Return the value after a callable, FORBIDDEN or NEEDS_STATE. It is called once for a value and a
-        text.
-        """
+        """Return the value after a callable, FORBIDDEN or NEEDS_STATE. The result is cached."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = self.pairs.get(key), found
         if pair == NO_VALUE:
@@ -299,7 +297,7 @@ cdef class Callables:
         return FORBIDDEN
 
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
-        """Return the part of a text that an action reads, since an enclosing capture may keep it whole."""
+        """Return the part of a text that an action reads, since an enclosing capture may keep more of it."""
         cdef size_t size = text.size()
         cdef int32_t most = self.texts.left[self.first_texts[action]]
         if size > <size_t>most:
@@ -347,8 +345,8 @@ cdef class Callables:
             self.terms.meter.resume(&pause)
 
     cdef object part_of(self, object of, ValueId value):
-        """Return the result of a function of the value that callables depend on. It is called once. Raises:
-        Undecided.
+        """Return the cached result of a function of the value on which callables depend.
+        Raises: Undecided.
         """
         key = of, value
         found = self.parts.get(key)
@@ -380,7 +378,7 @@ cdef class Callables:
         return found
 
     cdef TextId first_by_part(self, ValueId value, int32_t test, int32_t most) except ID_FAILED:
-        """Return that text, shared by values that distinguish the same texts."""
+        """As ``first_told``, for a text that values share if they distinguish the same texts."""
         of, tells = self.known_tests[test]
         try:
             part = self.part_of(of, value)
@@ -396,13 +394,13 @@ cdef class Callables:
         return self.texts.bounded[key]
 
     cdef int check_stand_in(self, ValueId value) except FAILED:
-        """Raise ResolverError if an actual value was undecided."""
+        """Raise ResolverError if an actual value, not a stand-in, was undecided."""
         if not getattr(self.values.objects[value], "stands_in", False):
             raise ResolverError("an action or a resolver did not decide, and its value is not a stand-in")
         return 0
 
     cdef ValueId stand_in(self, ValueId value) except ID_FAILED nogil:
-        """Return the value that represents another one for many texts; most represent themselves."""
+        """Return the value that represents another one for many texts. Most values represent themselves."""
         cdef ValueId found = self.stand_ins.get(value)
         if found == NO_VALUE:
             found = value
@@ -426,7 +424,7 @@ cdef class Callables:
         return k
 
     cdef bint begins_new(self, ValueId value, TextId text) except FAILED nogil:
-        """Return whether a string that `new` would refuse begins with another one."""
+        """Return whether another string that `new` would refuse begins with this text."""
         cdef TextId at
         while self.values.kind[value] == VALUE_NEW_LINK:
             at = self.values.text[value]
@@ -455,7 +453,7 @@ cdef class Callables:
             self.terms.meter.resume(&pause)
 
     cdef int owed(self, ValueId value, TextId text, Owed* out) except FAILED nogil:
-        """Get the text that a value still requires, given the text of an open capture, or NO_TEXT."""
+        """Find the text that a value still requires, given the text of an open capture, or NO_TEXT."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint32_t>text
         cdef int32_t at = self.owed_index.get(key)
         if at != NO_VALUE:
@@ -467,7 +465,7 @@ cdef class Callables:
         return 0
 
     cdef int ask_owed(self, ValueId value, TextId text, Owed* out) except FAILED with gil:
-        """Ask a value for the text that it still requires; most require none."""
+        """Ask a value for the text that it still requires. Most values require none."""
         cdef Pause pause
         known = self.values.objects[value]
         out.bytes = out.first = out.count = out.in_name = 0
@@ -490,7 +488,7 @@ cdef class Callables:
         return 0
 
     cdef tuple checked_owed(self, answer):
-        """Return the bytes, the text, and whether it is part of a name. Raises: TypeError for another result."""
+        """Return the bytes, the text, and whether it is part of a name. Raises: TypeError for other results."""
         if not isinstance(answer, ir.Owed):
             raise TypeError(f"{answer!r:.60} is not an Owed")
         if not isinstance(answer.size, int) or not isinstance(answer.text, str):
@@ -499,7 +497,7 @@ cdef class Callables:
         return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
 
     cdef int32_t enter_owed(self, bytes data) except ID_FAILED:
-        """Return the position of a text in ``owed_text``, shared by equal ones; -1 if there is no room."""
+        """Return the position of a text in ``owed_text``, shared by equal texts; -1 if there is no room."""
         found = self.owed_places.get(data)
         if found is None:
             found = <int32_t>self.owed_text.size()

@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Key states: the keys that an object has so far, and those that may still come.
+"""Key states: the keys that an object has so far, and the keys that may still come.
 
 A key state belongs to the inside of one object (``Keyed``). It is immutable and hash-consed, so equal objects
-share their states: the slots taken, the undeclared keys used, and from them the set of *tests* that hold. A
+share their states: the taken slots, the used undeclared keys, and the set of *tests* that therefore hold. A
 test is "the object may end", "another key may come", "an undeclared key may come", or "slot i may be taken"
-(:class:`~stackmask.grammar.ir.KeySpec` says when); each is one bit.
+(:class:`~stackmask.grammar.ir.KeySpec` defines them); each test is one bit.
 
 Names share their prefixes, and slots are tested where a name ends. No string may lead to names whose slots
 are all taken. So a local state is kept only while one of the tests that can come first in it holds
@@ -100,7 +100,7 @@ cdef class KeyNeeds:
                 at = self.terms.terms[at].seq.first
 
     cdef NeedsId needs_at(self, TermId term) except ID_FAILED nogil:
-        """Return the tests that can come first in a term: FREE if some path meets none.
+        """Return the tests that can come first in a term; FREE if some path meets no test.
 
         The tests of alternatives are the union of the tests of nested alternatives. Names share prefixes, and
         a walk needs the tests at every place where names branch. No recursion: names may be long.
@@ -226,7 +226,7 @@ cdef class KeyNeeds:
         return self.passes_of[term] == YES
 
     cdef RuleId first_tests(self, TermId term) except ID_FAILED nogil:
-        """Write the tests that can come first in a term to ``tests``.
+        """Write to ``tests`` the tests that can come first in a term.
 
         Return the newest rule whose tests are among them, or NO_RULE.
         """
@@ -276,7 +276,7 @@ cdef class KeyNeeds:
         return rule
 
     cdef int meet(self, TermId term) except FAILED nogil:
-        """Queue a term whose tests must be found, once."""
+        """Queue a term once, if its tests must be found."""
         if self.terms.terms[term].flags & F_KEYS and not self.seen[term]:
             self.met.push_back(term)
             self.seen[term] = 1
@@ -350,7 +350,7 @@ cdef enum:
 cdef class TextSets:
     """The sets of texts of one store, by number.
 
-    Invariant: append-only; equal sets are one number.
+    Invariant: append-only; equal sets have one number.
     """
 
     def __cinit__(self):
@@ -459,7 +459,7 @@ cdef class TextSets:
 
 @cython.final
 cdef class UsedKeys:
-    """The strings of one set of texts. Owner: the part of the mask engine that uses them."""
+    """The strings of one set of texts. The part of the mask engine that uses them owns this."""
 
     def __cinit__(self, TextSets sets not None, CaptureTexts texts not None):
         self.sets = sets
@@ -468,9 +468,9 @@ cdef class UsedKeys:
         self.generation = 0
 
     cdef int spell(self, TextNodeId used) except ID_FAILED nogil:
-        """Write the texts of a set to ``spelled``, the existing ones first.
+        """Write the texts of a set to ``spelled``, after the existing texts.
 
-        Cost: the texts that the previous set lacks; all of them if it had others.
+        Cost: linear in the texts that the previous set lacks, or in all texts if it had others.
         Returns: the number of texts.
         """
         cdef vector[TextId] added
@@ -493,10 +493,9 @@ cdef class UsedKeys:
 cdef bint list_added(
     TextSets sets, TextNodeId old, TextNodeId new, vector[TextId]& out
 ) except FAILED nogil:
-    """Append the texts of a set that another one lacks; return False if that one has texts that this one
-    lacks.
+    """Append the texts of a set that another set lacks. Return False if the other one has additional texts.
 
-    ``out`` is then partly filled. Cost: linear in the texts that only one of them has.
+    ``out`` is then partly filled. Cost: linear in the texts that only one set has.
     """
     cdef vector[TextNodeId] todo    # pairs: a part of the old set, and the part of the new one to hold it
     cdef TextNode o, n
@@ -622,9 +621,9 @@ cdef class KeyStates:
         return self.intern(k)
 
     cdef KeysId use(self, KeysId state, TextId text) except ID_FAILED nogil:
-        """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come.
+        """Return the state after an undeclared key, or NOT_NOW if it was used before or may not come.
 
-        A view assumes that the first one is new, and returns NOT_KNOWN for the second.
+        A view assumes that the first such key is new, and returns NOT_KNOWN for the second.
         """
         cdef KeyState k = self.states[state]
         cdef int32_t i, size = self.specs[k.spec].words
@@ -647,7 +646,7 @@ cdef class KeyStates:
         return self.intern(k)
 
     cdef KeysId view(self, KeysId state) except ID_FAILED nogil:
-        """Return the view of a state in walks: without the undeclared keys used, which matter to few tokens."""
+        """Return the view of a state in walks, without the used undeclared keys, which matter to few tokens."""
         cdef KeyState k
         cdef int32_t i
         if <size_t>state >= self.view_of.size():
@@ -751,7 +750,7 @@ cdef class KeyStates:
         return 0
 
     cdef bint lives(self, KeysId state, NeedsId needs) noexcept nogil:
-        """Return whether a term with these needs can continue: it has no test first, or one that holds."""
+        """Return whether a term with these needs can continue: no test is first, or one that holds."""
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words

@@ -4,21 +4,20 @@
 A member of a configuration has a semantic state S: an immutable, hash-consed value, and the text of the open
 captures. When a capturing call returns, its action gets the captured bytes: (S, bytes) -> S or "forbidden".
 When a dynamic rule is called, its resolver S -> term gives its body. S belongs to the configuration, so
-rollback, fork and drafts need nothing more.
+rollback, fork and drafts need no other data.
 
 A stack of strings is built in (``push``, ``new``, ``top``, ``level``, ``deeper``), as
 links that share their tails. Python callables work on
-any hashable value. Equal values (1 and True) are one state, as they are one key of a dict, so callables must
-not distinguish them.
+any hashable value. Equal values (1 and True) are one state, just as they are one key of a dict, so callables
+must not distinguish them.
 
 Inside an object with keys (``Keyed``) S also has a key state (`object_keys`), separate from the value. The
 object starts with a fresh key state, and all of S is restored when the object ends.
 
-Mask walks start over an unknown frame. SEM_SYMBOL stands for the semantic state there, and for the text of
-the captures that are open there. Strings that the walk pushes become links above the symbol. A query that
-needs more knowledge returns NEEDS_STATE: then the tokens are tried on the real configuration. An action that
-may forbid leads to SEM_UNSURE, a reading that may not exist: then tokens that no other reading allows are
-tried.
+Mask walks start over an unknown frame. SEM_SYMBOL represents the semantic state there, and the text of the
+captures that are open there. Strings that the walk pushes become links above the symbol. A query that needs
+more knowledge returns NEEDS_STATE: then the tokens are tried on the real configuration. An action that may
+forbid leads to SEM_UNSURE, a reading that may not exist. Tokens that no other reading allows are then tried.
 """
 
 cimport cython
@@ -60,7 +59,7 @@ cdef enum:
 
 
 cdef inline SemId in_capture_of(Semantics semantics, SemId parent, TextId text) except ID_FAILED nogil:
-    """Return the state inside a capture that has read a text; it has no value and no keys."""
+    """Return the state inside a capture that has read a text, without a value and keys."""
     return semantics.intern(parent, 0, KEYS_NONE, text)
 
 
@@ -75,7 +74,7 @@ cdef bint no_key(const uint8_t* text, size_t size, vector[uint8_t]& out) except 
 
 
 cdef KeyText key_text(syntax) except *:
-    """Return a ``KeySyntax`` for the engine; ``None``: there are no keys.
+    """Convert a ``KeySyntax`` for the engine; ``None`` means that there are no keys.
 
     Raises: ValueError if the spelling has no reader.
     """
@@ -95,7 +94,7 @@ cdef KeyText key_text(syntax) except *:
 cdef class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers.
 
-    ``resolve_term`` turns the result of a resolver into a term. ``keys``: the key states.
+    ``resolve_term``: converts the result of a resolver to a term. ``keys``: the key states.
     """
 
     def __cinit__(
@@ -128,7 +127,7 @@ cdef class Semantics:
         return self.sems.size()
 
     def nbytes_held(self):
-        """Return the approximate number of bytes of the states; that of Python values is estimated."""
+        """Return the approximate number of bytes of the states, estimated for Python values."""
         self.keys.needs.terms.meter.settle()
         cdef size_t held = sizeof(Sem) * self.sems.size() + self.sem_index.nbytes()
         held += self.texts.nbytes() + self.values.nbytes() + self.callables.nbytes()
@@ -191,7 +190,7 @@ cdef class Semantics:
         return self.sems[sem].parent != NO_SEM
 
     cdef SemId with_root(self, SemId sem, SemId root) except ID_FAILED nogil:
-        """Return the state with another one outside its open captures."""
+        """Return the state with ``root`` outside its open captures."""
         cdef vector[TextId] texts
         while self.sems[sem].parent != NO_SEM:
             texts.push_back(self.sems[sem].text)
@@ -239,7 +238,7 @@ cdef class Semantics:
         return sem
 
     cdef SemId append(self, SemId sem, uint8_t byte) except ID_FAILED nogil:
-        """Return the state after a byte was read: the innermost capture takes it."""
+        """Return the state after one more byte, which the innermost capture receives."""
         cdef Sem s = self.sems[sem]
         if s.parent == NO_SEM or s.text == KEY_OF_MORE:
             return sem
@@ -252,7 +251,7 @@ cdef class Semantics:
     cdef SemId begin(self, SemId sem, ActionId action) except ID_FAILED nogil:
         """Return the state with one more open capture, for an action.
 
-        If the capture around it keeps all of its text, this one keeps all of its text, too.
+        If the enclosing capture keeps all of its text, the new capture also keeps all of its text.
         """
         if self.in_capture(sem) and self.texts.left[self.sems[sem].text] == UNBOUNDED:
             return in_capture_of(self, sem, 0)
@@ -342,12 +341,12 @@ cdef class Semantics:
         return sem
 
     cdef TextId key_value(self, TextId text) except ID_FAILED nogil:
-        """Return the text of the characters that a key spells after its quote; NO_TEXT inside an escape,
-        and after half of a surrogate pair.
+        """Return the text of the characters that a key spells after its quote; NO_TEXT inside an escape or
+        between the halves of a surrogate pair.
 
         Each prefix of a key caches its text, since very many tokens may end a long key. An escape counts when
         it ends, and half of a surrogate pair with the other half.
-        Cost: the bytes since the last cached prefix.
+        Cost: linear in the bytes since the last cached prefix.
         """
         cdef vector[TextId] way
         cdef vector[uint8_t] spelled, read
@@ -397,11 +396,11 @@ cdef class Semantics:
         return self.callables.bounds[resolver]
 
     cdef SemId unsure(self, SemId sem) except ID_FAILED nogil:
-        """Return the state of a walk that may not exist."""
+        """Return the state of a walk whose reading may not exist."""
         return self.with_root(sem, self.intern(NO_SEM, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, ActionId action) noexcept nogil:
-        """Return whether an action may forbid: then a mask cannot be remembered without the state."""
+        """Return whether an action may forbid, so that masks cannot be cached without the state."""
         return self.callables.kinds[action] == ACT_CALL or self.callables.kinds[action] == ACT_NEW
 
     cdef int is_sure(self, SemId sem) except FAILED nogil:
@@ -418,7 +417,7 @@ cdef class Semantics:
         return self.callables.is_sure(value, text)
 
     cdef bint is_callable(self, ActionId action) noexcept nogil:
-        """Return whether an action needs the value, as those of Python and `new` do."""
+        """Return whether an action needs the value, like Python's actions and `new`."""
         return not self.is_key(action) and self.callables.kinds[action] != ACT_PUSH
 
     cdef bint is_key(self, ActionId action) noexcept nogil:
@@ -432,7 +431,7 @@ cdef class Semantics:
         return self.sems[self.root(sem)].keys
 
     cdef SemId symbol_with(self, KeysId keys) except ID_FAILED nogil:
-        """Return the state that a walk begins in, with a view of the keys."""
+        """Return the state in which a walk begins, with a view of the keys."""
         if keys <= KEYS_UNKNOWN:
             return SEM_SYMBOL
         return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
@@ -449,7 +448,7 @@ cdef class Semantics:
         return self.with_keys(SEM_SYMBOL, keys)
 
     cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except ID_FAILED nogil:
-        """Write the part of an undeclared key read so far, if the object has used others before.
+        """Write the part of an undeclared key that was read so far, if the object has used other keys before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of a key, UNOPENED_KEYS
         before it, NO_KEYS if no key was used. NEEDS_STATE if the text so far, or a second capture that began
@@ -509,7 +508,7 @@ cdef class Semantics:
 
 
 cdef int owed_at(Semantics semantics, SemId sem, Owed* out) except FAILED nogil:
-    """Get the text that a state's value still requires."""
+    """Find the text that a state's value still requires."""
     cdef TextId text = semantics.sems[sem].text
     cdef ValueId value = semantics.sems[semantics.root(sem)].value
     # where nothing is owed without a text there is nothing to ask

@@ -1,1 +1,1 @@
-"""From normalised rules to terms. The only package of the automaton that imports `grammar.ir`."""
+"""From normalised rules to terms. No other package of the automaton imports `grammar.ir`."""

@@ -29,7 +29,7 @@ TokenResolver: TypeAlias = Callable[[ir.TokenTerminal], tuple[tuple[int, ...], i
 
 @dataclass(slots=True)
 class Tables:
-    """The data shared by lowered grammars: the terms, and the numbers of rules, calls, actions and token classes."""
+    """The data shared by lowered grammars: terms, and the numbers of rules, calls, actions and token classes."""
 
     terms: TermStore
     semantics: Semantics
@@ -53,9 +53,9 @@ class Tables:
 
 @dataclass(slots=True)
 class Lowered:
-    """The result of lowering: the start term, and the entries of the shared tables that the grammar uses.
+    """The result of lowering: the start term, and the entries in shared tables that the grammar uses.
 
-    ``stacked``: it uses the built-in stack of strings.
+    ``stacked``: the grammar uses the built-in stack of strings.
     """
 
     start: int
@@ -66,7 +66,7 @@ class Lowered:
 def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False) -> Lowered:
     """Lower ``rules`` into the terms of ``tables``.
 
-    ``strip_first_space`` ignores one blank before the text, as SentencePiece's decoder does.
+    ``strip_first_space``: ignore one space before the text, as SentencePiece's decoder does.
     Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
     """
     lowering = Lowering(tables)
@@ -85,7 +85,7 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
 
 
 def literal_set(terms: TermStore, words: list[bytes]) -> int:
-    """Return a term for any of the words, with shared prefixes. Cost: linear in the bytes, after sorting."""
+    """Return a term for all the words, with shared prefixes. Cost: linear in the bytes, after sorting."""
     build = TermBuilder(terms)
     return literal_trie(build, {word: [build.sequence([])] for word in words})
 
@@ -95,7 +95,7 @@ def check_bytes(
 ) -> None:
     """Refuse a vocabulary that lacks a token for a byte that the expressions need.
 
-    ``single_bytes`` is the mask of bytes that are tokens. Without such a token, a text could reach a dead
+    ``single_bytes``: a mask of the bytes that are tokens. Without such a token, a text could reach a dead
     end. ``silent``: the bytes that special and stop tokens would spell as text. Bytes that only `&`, `!` or
     `!>>` exclude count as needed.
     """
@@ -119,7 +119,7 @@ def check_bytes(
 
 
 def _why_missing(missing: Mapping[int, str], silent: Mapping[int, bytes]) -> str:
-    """Name the stop or special token that spells one of the missing bytes; empty if there is none."""
+    """Return the stop or special token that spells one of the missing bytes; empty if there is none."""
     for token, text in silent.items():
         if len(text) == 1 and text[0] in missing:
             return (
@@ -156,7 +156,7 @@ def _bytes_of(whole: ir.Expr, known: dict[int, int]) -> int:
 
 
 def _bytes_by_parts(expr: ir.Expr, parts: list[int]) -> int:
-    """Return the mask of an expression from those of its parts."""
+    """Return the mask of an expression from the masks of its parts."""
     match expr:
         case ir.Literal(data):
             return reduce(or_, [1 << byte for byte in data], 0)

@@ -1,4 +1,4 @@
-"""Queries on regular expressions that front ends need before there is an automaton."""
+"""Queries on regular expressions that front ends need before an automaton exists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
     """Return whether a regular expression without references matches nothing.
 
     Cost: the derivatives that a breadth-first search visits until one matches the empty string.
-    Raises: BudgetError if ``max_explored`` of them do not decide, or the request has no work left.
+    Raises: BudgetError if ``max_explored`` derivatives do not decide, or the request has no work left.
     """
     meter = WorkMeter()
 
@@ -46,7 +46,7 @@ class Recognizer:
         self._term = _charged(self._meter, lambda: self._lowering.term(expr))
 
     def matches(self, strings: Iterable[bytes]) -> list[bool]:
-        """Return for each string whether it matches. Cost: one derivative per byte, cached.
+        """Return for each string whether it matches. Cost: one cached derivative for each byte.
 
         Raises: BudgetError if the request has no work left.
         """
@@ -59,7 +59,7 @@ class Recognizer:
 
 
 def _charged(meter: WorkMeter, answer: Callable[[], Answer]) -> Answer:
-    """Return a result and charge its work to the current request."""
+    """Return a result, and charge the work for it to the current request."""
     work = current_work()
     if work is None:
         return answer()

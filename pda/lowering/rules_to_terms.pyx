@@ -120,8 +120,8 @@ cdef int64_t next_number() noexcept:
 cdef class RuleFacts:
     """Facts about the rules of one grammar, by name. An inner expression with a rule is named by its id.
 
-    Owner: the lowering. Its scan collects the facts; the maker of terms reads numbers, and records what terms
-        use.
+    Owner: the lowering. Its scan collects the facts; the maker of terms reads numbers, and records the
+    entries that terms use.
     """
 
     cdef dict bodies            # name -> expression; an inner expression that needs a rule is named by its id
@@ -167,7 +167,7 @@ cdef Expression ANY_TEXT = ir.ANY_TEXT
 
 
 cdef Call call_of(RuleId rule, ReturnAction action) noexcept nogil:
-    """Return the call of a rule with an action. If the action has an operand, it is still to be set."""
+    """Return the call of a rule with an action. The operand of the action, if any, is set later."""
     cdef Call call
     call.kind = CALL_RULE
     call.rule = rule
@@ -178,7 +178,7 @@ cdef Call call_of(RuleId rule, ReturnAction action) noexcept nogil:
 
 @cython.final
 cdef class TermMaker:
-    """Makes the terms of the expressions of one grammar. Owner: its lowering.
+    """Creates the terms for the expressions of one grammar. The grammar's lowering owns this object.
 
     The rules that expressions refer to must have numbers in the facts. Used entries of the shared tables are
     recorded there.
@@ -341,9 +341,9 @@ cdef class TermMaker:
     cdef TermId before(self, Expression expr, TermId after) except ID_FAILED:
         """Return the term of an expression followed by ``after``.
 
-        Sequences are right-associative: the items before ``after`` are built for it, one by one. So no term
-        of the sequence alone, such as a name, is built first. Restrictions apply first to their continuation
-        within the sequence, so those are.
+        Sequences are right-associative: the items before ``after`` are added to it one by one. So the
+        sequence alone, such as a name, is not built first. It is built first if it has restrictions, which
+        apply to their continuation inside the sequence.
         """
         cdef tuple items
         cdef Expression item
@@ -372,7 +372,7 @@ cdef class TermMaker:
         return self.terms.make.intern_seq(self.terms, made, after)
 
     cdef TermId choice(self, tuple items) except ID_FAILED:
-        """Return the term of alternatives; those that begin with literals share their prefixes."""
+        """Return the term of alternatives. Those that begin with literals share prefixes."""
         cdef dict literals = {}
         cdef list others = []
         cdef Py_ssize_t n, size, i
@@ -408,7 +408,7 @@ cdef class TermMaker:
         return self.terms.make.mk_alt(self.terms, kids, 0)
 
     cdef TermId reference(self, object name, ReturnAction action, bint nonempty) except ID_FAILED:
-        """Return the term that calls a rule, by name."""
+        """Return the term that calls a rule, given the rule's name."""
         cdef CallId call = self.call(call_of(self.rules.numbers[name], action), self.rules.numbers[name])
         return self.build.call(call, nonempty, name in self.rules.keyed)
 
@@ -429,7 +429,7 @@ cdef class TermMaker:
         return found
 
     cdef TermId test(self, TestId number) except ID_FAILED:
-        """Return the term that tests the key state: a call that consumes nothing."""
+        """Return the term that tests the key state, which is a call that consumes nothing."""
         cdef Call call
         call.kind = CALL_TEST
         call.test = number
@@ -447,7 +447,7 @@ cdef class TermMaker:
         return self.build.call(self.call(call, resolver))
 
     cdef CallId call(self, Call call, int32_t target) except ID_FAILED:
-        """Return the number of a call, one for all calls of this target with this action."""
+        """Return the number of a call, which is the same for all calls of this target with this action."""
         # packed, as a tuple would be one more object for the collector to count
         cdef object key = (<int64_t>call.action.code() << 2) + call.kind
         key += (<object>call.operand << 66) + (<object>target << 34)
@@ -484,9 +484,9 @@ cdef enum:
 cdef class KnownRules:
     """The results of lowering for rules, by their bodies.
 
-    A body stores its index for the newest tables that it was lowered into, so nothing keeps a deleted grammar
-    alive. Older tables look up the body, and keep it alive. The facts are kept in columns, since there are
-    thousands of rules, and more objects would make the garbage collector run more often.
+    A body stores its index for the newest tables into which it was lowered, so nothing keeps a deleted
+    grammar alive. Older tables look up the body, and keep it alive. The facts are kept in columns, since
+    there are thousands of rules, and more objects would make the garbage collector run more often.
     """
 
     cdef dict places            # id of a body that newer tables have -> its place in the columns
@@ -546,7 +546,7 @@ cdef class KnownRules:
 cdef class RuleScan:
     """Finds references, key tests, nullability and heights of rules.
 
-    Owner: the lowering. It writes to the facts that it is given.
+    Owner: the lowering. It writes to the given facts.
     """
 
     cdef object tables
@@ -567,7 +567,7 @@ cdef class RuleScan:
         self.scan_number = 0
 
     cdef int add_references(self, object name) except FAILED:
-        """Store the rules that a rule refers to. ``rules.added`` gets the names of bodies inside of it."""
+        """Store the rules that a rule refers to. ``rules.added`` receives the names of bodies inside."""
         cdef dict refs = {}
         self.rules.added.clear()
         self.scan_number = next_number()
@@ -576,7 +576,7 @@ cdef class RuleScan:
         return 0
 
     cdef int scan(self, Expression expr, dict refs) except FAILED:
-        """Add the rules that an expression refers to to ``refs``. Cost: linear in its size."""
+        """Add to ``refs`` the rules to which an expression refers. Cost: linear in the expression."""
         cdef tuple items
         cdef object name
         cdef Py_ssize_t i
@@ -601,7 +601,7 @@ cdef class RuleScan:
     cdef set recall(self):
         """Reuse the cached facts of rules with the same bodies, and return the names of these rules.
 
-        A rule is known if the rules that it refers to are known, with the same numbers. Cost: linear in the
+        A rule is known if the rules to which it refers are known, with the same numbers. Cost: linear in the
         references of cached rules.
         """
         cdef KnownRules known = self.tables.bodies
@@ -695,9 +695,9 @@ cdef class RuleScan:
         return 0
 
     cdef dict users_of(self):
-        """Return the callers of each rule, and whether they are within the same object, by the rule's name.
+        """Return the callers of each rule, and whether they are in the same object, by the rule's name.
 
-        Only for new rules; computed once. Few grammars need it.
+        The result is only for new rules, and computed once. Few grammars need it.
         """
         cdef object name, other, same_object
         cdef dict refs
@@ -709,7 +709,7 @@ cdef class RuleScan:
         return self.users
 
     cdef bint calls_keyed(self) except FAILED:
-        """Return whether a new rule calls one that tests keys of the same object."""
+        """Return whether a new rule calls a rule that tests keys of the same object."""
         cdef object other, same_object
         cdef dict refs
         if self.rules.keyed:
@@ -720,7 +720,7 @@ cdef class RuleScan:
         return False
 
     cdef int spread_keys(self) except FAILED:
-        """Mark the rules that call one that tests keys of the same object."""
+        """Mark the rules that call a rule that tests keys of the same object."""
         cdef list names
         if not self.calls_keyed():  # nearly always: an object tests its own keys
             return 0
@@ -783,7 +783,7 @@ cdef class RuleScan:
         return 0
 
     cdef int update_nullable(self, object name, dict todo) except FAILED:
-        """Find the bytes before which a rule can be empty. If that has changed, queue its users."""
+        """Find the bytes before which a rule can be empty. If they have changed, queue the rule's users."""
         cdef object mask = self.empty_before(self.rules.bodies[name])
         if mask is not None and mask != self.rules.nullable.get(name):
             self.rules.nullable[name] = mask
@@ -818,7 +818,7 @@ cdef class RuleScan:
         return self.empty_before(expr) is not None
 
     cdef int find_height(self, object name) except FAILED:
-        """Give a rule a height, if its possible first calls have one."""
+        """Give a rule a height if its possible first calls have heights."""
         cdef dict called = {}
         self.left_calls(self.rules.bodies[name], called)
         self.rules.heights[name] = height_above(called, self.rules.heights)
@@ -860,7 +860,7 @@ cdef class RuleScan:
 
 
 cdef Py_ssize_t height_above(dict called, dict heights) except FAILED:
-    """Return the height of a rule with these first calls; 0 if the height of one is unknown."""
+    """Return the height of a rule with these first calls; 0 if the height of any of them is unknown."""
     cdef Py_ssize_t height = 0, other
     cdef object name, found
     for name in called:
@@ -878,7 +878,7 @@ cdef enum:
 
 
 cdef inline object shape_of_term(TermId term):
-    """Return the number of a term among those of shapes."""
+    """Return the number of a term among the numbers of shapes."""
     return 2 * <int32_t>term + 1
 
 
@@ -914,7 +914,7 @@ cdef class Lowering:
 
     @property
     def stacked(self):
-        """Whether it uses the built-in stack of strings."""
+        """Whether the grammar uses the built-in stack of strings."""
         return self.rules.stacked
 
     def term(self, Expression expr not None):
@@ -1054,7 +1054,7 @@ cdef class Lowering:
         return 0
 
     cdef int record(self, Expression expr) except FAILED:
-        """Record the expression's uses of the shared tables, without building terms: tokens, strings."""
+        """Record an expression's tokens and strings in the shared tables, without building terms."""
         if not expr.flags or expr.scanned_by == self.note_number:
             return 0
         expr.scanned_by = self.note_number
@@ -1074,8 +1074,9 @@ cdef class Lowering:
         """Return a number for the expression with rule names replaced by numbers: equal shapes have the same
         meaning.
 
-        An expression without rules of the component is numbered by its term: odd, where others are even.
-        Cost: each object once.
+        An expression without rules of the component is numbered by its term, as an odd number; other numbers
+        are even.
+        Cost: linear in the objects.
         """
         cdef Expression item
         cdef object known, key

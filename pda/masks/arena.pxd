@@ -203,7 +203,7 @@ cdef struct Group:
 
 
 cdef inline Mask nothing() noexcept nogil:
-    """Return the mask without tokens."""
+    """Return the mask that has no tokens."""
     cdef Mask mask
     memset(&mask, 0, sizeof(Mask))
     mask.dense = NO_ROW

@@ -1,11 +1,10 @@
 # distutils: language = c++
-"""The memory of the masks of local states: rows, sparse tokens, groups of suffixes, and masks composed of
-them.
+"""The memory for masks of local states: rows, sparse tokens, groups of suffixes, and masks composed of these.
 
-A mask has the tokens that are allowed with any stack (a row or a list, whichever is smaller), and those that
-depend on the stack: see ``Mask``. Equal groups of suffixes have one id; otherwise every path through an
-ambiguous stack would have separate masks. Masks refer to each other by number, so all are dropped together
-when they exceed their budget.
+A mask contains tokens that are allowed with any stack (as a row or a list, whichever is smaller), and tokens
+that depend on the stack: see ``Mask``. Equal groups of suffixes have one id; otherwise every path through an
+ambiguous stack would have separate masks. Masks refer to each other by number, so all masks are dropped
+together when they exceed their budget.
 """
 
 cimport cython
@@ -36,7 +35,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskContext:
-    """The inputs of masks: terms, configurations, the vocabulary. One for each engine."""
+    """The inputs of masks: terms, configurations and the vocabulary. Each engine has one context."""
 
     def __cinit__(
         self,
@@ -60,7 +59,7 @@ cdef class MaskContext:
         self.runs = Runs(terms, self.tries)
 
     def add_token_class(self, tokens):
-        """Add the ids of the next class of special tokens. Raises: BudgetError, without a change."""
+        """Add the token ids of the next class of special tokens. Raises: BudgetError, without a change."""
         cdef vector[TokenId] ids
         for token in tokens:
             ids.push_back(token)
@@ -71,7 +70,7 @@ cdef class MaskContext:
         self.class_tokens.push_back(ids)
 
     cdef int renew(self) except FAILED nogil:
-        """Start again without configurations, suffix tries and run tables, which are built on demand."""
+        """Start again without configurations, suffix tries and run tables, which are rebuilt on demand."""
         with gil:
             self.space = ConfigSpace(
                 self.terms, self.semantics, True, self.space.max_configurations, self.space.max_members
@@ -82,7 +81,7 @@ cdef class MaskContext:
 
 
 cdef class MaskPart:
-    """One part of the mask engine. Subclasses are final, and hold only what their job needs."""
+    """One part of the mask engine. Subclasses are final, and hold only the data that their task needs."""
 
     def __cinit__(self, MaskContext context not None, *_):
         self.context = context
@@ -91,19 +90,19 @@ cdef class MaskPart:
         self.runs = context.runs
 
     cdef int drop(self) except FAILED nogil:
-        """Drop all masks. The context has already been renewed, so its new objects are stored here."""
+        """Drop all masks. The context has already been renewed, so the part takes its new objects."""
         with gil:
             self.space = self.context.space
             self.runs = self.context.runs
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes of the part that a drop frees."""
+        """Return the number of bytes in the part that a drop frees."""
         return 0
 
 
 cdef int drop_from(MaskPart part) except FAILED nogil:
-    """Drop a part of an engine and those after it: an engine has a dozen."""
+    """Drop a part of an engine and all later parts: an engine has a dozen parts."""
     part.drop()
     if part.next_part is not None:
         drop_from(part.next_part)
@@ -111,7 +110,7 @@ cdef int drop_from(MaskPart part) except FAILED nogil:
 
 
 cdef size_t nbytes_from(MaskPart part) noexcept nogil:
-    """Return the bytes of a part of an engine and of those after it."""
+    """Return the number of bytes in a part of an engine and in all later parts."""
     cdef size_t held = part.nbytes()
     if part.next_part is not None:
         held += nbytes_from(part.next_part)
@@ -128,7 +127,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskArena:
-    """The rows, masks and groups of one store. Owned by ``MaskEngine``; all parts append to it."""
+    """The rows, masks and groups of one store. ``MaskEngine`` owns the arena, and all parts append to it."""
 
     def __cinit__(self, MaskContext context not None):
         self.context = context
@@ -192,7 +191,7 @@ cdef class MaskArena:
     cdef RowId new_row(self) except ID_FAILED nogil:
         """Create a row of zeros. Rows never move, so growing never copies them.
 
-        They come from blocks of fresh, zeroed memory.
+        Rows are in blocks of fresh, zeroed memory.
         """
         cdef size_t bytes = self.row_bytes()
         cdef uint32_t* row
@@ -235,7 +234,7 @@ cdef class MaskArena:
         return 0
 
     cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil:
-        """Create a row with these tokens, clear their list, and return the number of the row."""
+        """Create a row with these tokens, clear the list of tokens, and return the number of the row."""
         cdef size_t k
         cdef RowId row = self.new_row()
         cdef uint32_t* bits = self.rows[row]
@@ -245,7 +244,7 @@ cdef class MaskArena:
         return row
 
     cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil:
-        """Set the tokens that a mask allows with any stack. ``dense``: a row with further tokens, or NO_ROW."""
+        """Set the tokens that a mask allows with any stack. ``dense``: a row of further tokens, or NO_ROW."""
         cdef size_t k
         cdef uint32_t* bits
         if dense == NO_ROW and tokens.size() > <size_t>(self.width // SPARSE):
@@ -269,7 +268,7 @@ cdef class MaskArena:
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except ID_FAILED nogil:
-        """Return the number of a group. ``places`` get sorted."""
+        """Return the number of a group. This sorts ``places``."""
         cdef Group group
         cdef size_t k
         cdef SuffixesId id
@@ -353,8 +352,8 @@ cdef class MaskArena:
     cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil:
         """Return the starts of a group's places by the first byte of their suffixes, in `byte_places`.
 
-        The places of byte ``b`` are those from entry ``b`` to before entry ``b + 1``, all inclusive. NULL for a
-        group of few places. The first time, this costs a pass over the children of all places.
+        The places of byte ``b`` are from entry ``b`` to before entry ``b + 1``, all inclusive. Returns NULL
+        for a group of few places. Cost: at first, a pass over the children of all places.
         """
         cdef Group g = self.groups[group]
         cdef Nodes n
@@ -399,7 +398,7 @@ cdef class MaskArena:
         return self.byte_first.data() + g.by_byte
 
     cdef bint is_few(self, SuffixesId group) noexcept nogil:
-        """Return whether a group consists of a few places of the vocabulary."""
+        """Return whether a group consists of only a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i
         if g.run != NO_RUN or g.place_count > FEW_PLACES:

@@ -1,6 +1,6 @@
 # distutils: language = c++
-"""Masks: the tokens that may follow a configuration. The engine owns the parts that compute them; ``fill`` is
-the pipeline.
+"""Masks: the tokens that may follow a configuration. The engine owns the parts for them; ``fill`` is the
+pipeline.
 
 The mask of a configuration is the union of the masks of its members' local states (``walk``). A token may
 return into a member's frame with bytes left over, its suffix. Then each edge of the frame gives a return
@@ -11,7 +11,7 @@ a rule that returns.
 If the semantic state decides at a node of the vocabulary, the actual configuration is stepped to that node.
 The mask there is assembled again from the masks of its members, limited to the subtree of the node
 (``mask_assembly``). A mask of several operands is cached under the list of its operands, since computing the
-union costs more than a look-up. A configuration caches its list, and later its finished mask
+union costs more than a look-up. A configuration caches this list, and later its finished mask
 (``mask_cache``).
 """
 
@@ -65,7 +65,7 @@ cdef enum:
 
 @cython.final
 cdef class CutFill:
-    """An interrupted fill: the engine's scratch data for it.
+    """An interrupted fill, with its scratch data from the engine.
 
     It is valid for one family, configuration and epoch of masks.
     """
@@ -76,7 +76,7 @@ cdef class CutFill:
         self.found = Operands()
 
     cdef int swap(self, MaskEngine e) except FAILED nogil:
-        """Swap the saved data with the scratch of an engine."""
+        """Swap the saved data with the scratch data of an engine."""
         with gil:
             self.work, e.assembler.work = e.assembler.work, self.work
             self.found, e.assembler.found = e.assembler.found, self.found
@@ -100,10 +100,10 @@ cdef class CutFill:
 
 @cython.final
 cdef class MaskParts:
-    """The parts of one engine, in order of creation, to be dropped and measured together.
+    """The parts of one engine, in order of creation, which are dropped and measured together.
 
-    A part uses those created before it, so each one refers to its predecessor. An engine thus has no
-    reference cycles, and its memory is freed as soon as it is unused.
+    A part uses earlier parts, so each part refers to its predecessor. An engine thus has no reference cycles,
+    and its memory is freed as soon as it is unused.
     """
 
     def __cinit__(
@@ -124,13 +124,13 @@ cdef class MaskParts:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes held, without the cache of masks, as measured a few walks ago."""
+        """Return the number of bytes held, without the cache of masks, as measured a few walks ago."""
         if self.walker.walks - self.weighed >= WEIGHED or self.walker.walks < self.weighed:
             self.weigh()
         return self.weight
 
     cdef int weigh(self) noexcept nogil:
-        """Count the bytes of the parts. They are spread in memory, so this is done only every few walks."""
+        """Count the bytes of the parts. Since parts are spread in memory, this happens every few walks."""
         # the cache is weighed with every mask
         self.weight = self.context.runs.index_nbytes() + nbytes_from(self.last) - self.cache.nbytes()
         self.weighed = self.walker.walks
@@ -139,7 +139,7 @@ cdef class MaskParts:
 
 @cython.final
 cdef class MaskEngine:
-    """The masks of the grammars of one store over one vocabulary. Owns the parts that compute them."""
+    """The masks of the grammars of one store over one vocabulary. It owns their parts."""
 
     def __cinit__(
         self,
@@ -210,11 +210,11 @@ cdef class MaskEngine:
 
     @property
     def space(self):
-        """The configurations of the walks."""
+        """The configurations that the walks use."""
         return self.context.space
 
     def add_token_class(self, tokens):
-        """Add the ids of the next class of special tokens."""
+        """Add the token ids of the next class of special tokens."""
         self.context.add_token_class(tokens)
 
     def prepare(self, items):
@@ -236,8 +236,8 @@ cdef class MaskEngine:
     cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
         """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
 
-        The steps: use a cached mask; otherwise collect the operands of the members, compute their union, try
-        the undecided tokens on the configuration itself, and cache the result.
+        A cached mask is used if there is one. Otherwise the steps are: collect the operands of the members,
+        compute their union, try the undecided tokens on the configuration itself, and cache the result.
         """
         cdef MaskRef mask
         self.fills += 1
@@ -253,7 +253,7 @@ cdef class MaskEngine:
     cdef bint fill_slice(
         self, ConfigSpace family, ConfigId config, uint32_t* words, CutFill cut, int64_t units
     ) except FAILED nogil:
-        """Do ``units`` of the work of a fill, and a little more. Return whether the mask is written.
+        """Do ``units`` of work on a fill, and a little more. Return whether the mask is written.
 
         ``cut``: the progress of earlier calls, to which this one adds. Each call makes progress.
         """
@@ -308,7 +308,7 @@ cdef class MaskEngine:
     cdef bint advance(
         self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
     ) except FAILED nogil:
-        """Continue computing the mask, and cache it. Return False if that takes more work than ``units``.
+        """Continue computing the mask, and cache it. Return False if this takes more work than ``units``.
 
         The progress is then in the scratch of the parts and in ``words``, and another call continues.
         """
@@ -342,11 +342,11 @@ cdef class MaskEngine:
     cdef bint find_operands(
         self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
     ) except FAILED nogil:
-        """Find the operands of a mask, or write it by trying all tokens, whichever takes less work.
+        """Find the operands of a mask, or write the mask by trying all tokens, whichever takes less work.
 
-        Return False if the meter exceeds ``until`` before that. Walks come first, since all configurations
-        share them. When they have taken ``walk_units`` of work, all tokens are tried. If that failed, or took
-        more, walks may take more from then on: so trials stop in grammars where they do not pay off.
+        Return False if the meter exceeds ``until`` before the end. Walks come first, since all configurations
+        share them. When they have taken ``walk_units`` of work, all tokens are tried. If this fails, or takes
+        more work, walks may take more work from then on: so grammars with useless trials stop trying.
         """
         cdef int64_t most = self.walk_units - self.spent, begun = self.terms.meter.units()
         cdef int64_t left = self.terms.meter.units_until(until)
@@ -375,7 +375,7 @@ cdef class MaskEngine:
     ) except FAILED nogil:
         """Write the mask of a configuration by trying all tokens on it. Return whether it is written.
 
-        If not, either the trial failed and the phase changes, or another call continues.
+        Otherwise, either the trial failed and the phase changes, or another call continues.
         """
         cdef int64_t begun = self.terms.meter.units(), left = self.terms.meter.units_until(until)
         cdef int64_t most = MOST_TRIED - self.spent if self.context.layers.walks else ENDLESS
@@ -403,7 +403,7 @@ cdef class MaskEngine:
     cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil:
         """Return whether all tokens may be tried on a configuration.
 
-        Not if trials would store each string that may be a name or a key: see also `TokenTrials.try_subtree`.
+        Not if trials would store each possible name or key: see also `TokenTrials.try_subtree`.
         """
         cdef int32_t i
         if family.stand_in(config) != config or family.configs[config].capturing:
@@ -427,7 +427,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except FAILED nogil:
-        """Write the union of the operands, and collect the tokens that only a trial can confirm."""
+        """Write the union of the operands, and collect the tokens that only trials can confirm."""
         if self.trials.trial.tries_everything:
             copy_words(words, NULL, self.width)
             return 0
@@ -452,7 +452,7 @@ cdef class MaskEngine:
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
     cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept nogil:
-        """Return the cached mask of a configuration, without stop tokens."""
+        """Return the reference to the cached mask of a configuration, without stop tokens."""
         cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
         if mask.kind == MASK_OPERANDS and self.cache.lists[operands_of(mask)].mask.kind != MASK_NONE:
             mask = self.cache.lists[operands_of(mask)].mask
@@ -462,7 +462,7 @@ cdef class MaskEngine:
         return mask
 
     cdef MaskBits bits(self, MaskRef mask) noexcept nogil:
-        """Return the memory of a mask of kind MASK_ROW or MASK_PATCHED."""
+        """Return the words of a mask of kind MASK_ROW or MASK_PATCHED."""
         return self.cache.bits(mask)
 
     cdef int write_mask(self, MaskRef mask, uint32_t* words) except FAILED nogil:
@@ -490,12 +490,12 @@ cdef class MaskEngine:
     cdef uint64_t changes_made(self) noexcept nogil:
         """Return a number that changes when masks may take more memory than before.
 
-        It ignores rows of sparse masks: they are rare, and come with new lists.
+        The number ignores rows of sparse masks, which are rare, and only created with new lists.
         """
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except FAILED nogil:
-        """Drop all masks if they exceed their budget, or their walks half of their configurations.
+        """Drop all masks if they exceed their budget, or walks have half of their configurations.
 
         No caller may hold ids of masks at this point.
         """
@@ -508,7 +508,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Drop all masks, and everything that refers to them; they are recomputed on demand."""
+        """Drop all masks, and all objects that refer to masks; they are recomputed on demand."""
         self.context.renew()
         self.arena.drop()
         self.parts.drop()
@@ -518,11 +518,11 @@ cdef class MaskEngine:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes of the masks, and of their indexes."""
+        """Return the number of bytes in the masks and their indexes."""
         return self.arena.nbytes() + self.context.runs.nbytes() + self.cache.nbytes() + self.parts.nbytes()
 
     def counts(self):
-        """Return sizes: masks, walks, hits, bytes held by masks."""
+        """Return sizes: numbers of masks, walks and hits, and bytes held by masks."""
         self.context.terms.meter.settle()
         return {
             "masks": self.arena.masks.size(),
@@ -551,12 +551,12 @@ cdef class MaskEngine:
         }
 
     def set_budget(self, max_bytes):
-        """Change the memory limit of masks in bytes. It is checked with the next mask."""
+        """Change the memory limit of masks in bytes. The next mask checks this limit."""
         self.context.terms.meter.settle()
         self.context.max_bytes = max_bytes
 
     def nbytes_held(self):
-        """Return the approximate number of bytes that a drop of masks keeps: facts about terms and tokens."""
+        """Return the approximate number of bytes that remain after a drop: facts about terms and tokens."""
         self.context.terms.meter.settle()
         return (
             self.assembler.prefixes.nbytes()
@@ -581,8 +581,8 @@ MOST_SHOWN = 8     # return states that a dump shows of a frame
 cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     """Return the operands of a mask, its trials, and the cost of computing it.
 
-    It is explained by walks, even if a fill would try all tokens. Cost: that of these walks. The caller holds
-    the lock of the store.
+    The explanation uses walks, even if a fill would try all tokens. Cost: that of these walks. The caller
+    holds the lock of the store.
     """
     cdef uint64_t walks = engine.walker.walks, nodes = engine.walker.visited_nodes
     cdef uint64_t spelled = engine.literals.spelled_masks
@@ -605,7 +605,7 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
 
 
 cdef dict describe(MaskEngine engine, Operand operand, bint sure):
-    """Return one operand: its representation, its number of tokens, the number after its filter, its cost."""
+    """Return an operand's representation, number of tokens, number of tokens after its filter, and cost."""
     cdef Mask mask
     cdef int32_t excluded = 0
     cdef bint narrowed = False
@@ -630,7 +630,7 @@ cdef dict describe(MaskEngine engine, Operand operand, bint sure):
 
 
 cpdef list dump_configuration(ConfigSpace family, ConfigId config):
-    """Return the members of a configuration as text, sorted: the local state, then its return states."""
+    """Return the members of a configuration as sorted text: the local state, then its return states."""
     cdef int32_t i, first = family.configs[config].first
     cdef Member m
     cdef Edge edge

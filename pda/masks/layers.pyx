@@ -1,8 +1,8 @@
 # distutils: language = c++
 """One switch for each optimisation of masks, for tests and benchmarks.
 
-No layer changes a mask: each only finds the same mask faster. The tests run the same cases with each layer
-off (``tests/matrix``), and ``lab/benchmarks/ablation.py`` measures the gain of each. This is not public API.
+No layer changes masks: each layer only finds the same masks faster. The tests run the same cases with each
+layer off (``tests/matrix``), and ``lab/benchmarks/ablation.py`` measures each gain. This is not public API.
 
 >>> from stackmask.pda.masks import layers
 >>> with layers.without("runs"):    # stores that are created here have no tables of runs
@@ -48,7 +48,7 @@ def switch(names, bint on):
 def without(*names):
     """Switch some layers off for the engines created inside the ``with`` block.
 
-    Afterwards, all switches are restored: such blocks may be nested.
+    Afterwards, all switches are restored, so that such blocks may be nested.
     """
     global NOW
     cdef dict before = NOW

@@ -1,12 +1,12 @@
 # distutils: language = c++
-"""The masks of local states, and of suffixes in return states, computed on demand and cached.
+"""The masks of local states, and of suffixes in return states, which are computed on demand and cached.
 
-The frame of a local state is unknown. So its mask separates the tokens allowed with any stack from those that
-depend on the stack. Three things keep walks short:
+The frame of a local state is unknown. So its mask separates tokens that are allowed with any stack from
+tokens that depend on the stack. Three methods keep walks short:
 
 - The suffixes of tokens that return are kept as groups of places in the trie, and a return state is walked
   over such a group. Groups with more than an eighth of the nodes of the vocabulary, as where a name may end
-  anywhere, are built on demand. At the end of a text, none is needed.
+  anywhere, are built on demand. At the end of a text, none of them is needed.
 - Runs of one character class are looked up. A mask *includes* the masks of the run and of its continuation.
 - Some tokens are classified without a walk (``token_partition``).
 """
@@ -79,7 +79,7 @@ cdef bint resume(
 
 @cython.final
 cdef class LocalMasks(MaskPart):
-    """The masks of local states, cached by their queries."""
+    """The masks of local states, cached by the queries of walks."""
 
     def __cinit__(
         self,
@@ -125,7 +125,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId make(
         self, WalkQuery query, vector[PlaceId]& places, vector[Include]& includes
     ) except ID_FAILED nogil:
-        """Walk some places and return the mask. ``includes``: masks that it also includes."""
+        """Walk some places and return the mask. ``includes``: further masks to include."""
         cdef WalkResult found
         cdef uint64_t before = self.walker.visited_nodes
         cdef MaskId made
@@ -142,7 +142,7 @@ cdef class LocalMasks(MaskPart):
         return made
 
     cdef int remember(self, KeyMap* masks, uint64_t key, MaskId mask) except FAILED nogil:
-        """Cache a mask, if it is complete."""
+        """Cache a mask if it is complete."""
         if not self.terms.meter.is_over:
             masks.put(key, mask)
         return 0
@@ -183,7 +183,7 @@ cdef class LocalMasks(MaskPart):
         return self.arena.add(mask)
 
     cdef int intern_groups(self, WalkResult& found) except FAILED nogil:
-        """Store the groups of a walk, which may be large, as far as the work limit allows."""
+        """Store the groups of a walk, as far as the work limit allows. Groups may be large."""
         cdef size_t g
         for g in range(found.groups.size()):
             if found.groups.ids[g] != NO_SUFFIXES:
@@ -201,7 +201,7 @@ cdef class LocalMasks(MaskPart):
         return 0
 
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil:
-        """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
+        """Store the tokens that are allowed with any stack, and tokens that a follow restriction decides."""
         cdef Pending pending
         cdef size_t g
         self.arena.keep_tokens(found.few, found.dense, mask)
@@ -222,7 +222,7 @@ cdef class LocalMasks(MaskPart):
     ) except FAILED nogil:
         """Store the places where the walk returns, and where undeclared keys begin.
 
-        If the start returns before any byte, everything walked is one group.
+        If the start returns before any byte, all walked places form one group.
         """
         cdef size_t g
         cdef int32_t p, first = 0, pops = 0
@@ -293,11 +293,10 @@ cdef class LocalMasks(MaskPart):
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
     ) except ID_FAILED nogil:
-        """Include the slice of a run from its table, and the mask of the continuation of runs of the right
-        length.
+        """Include the slice of a run from its table, and the mask of the continuation of suitable runs.
 
-        ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
-        left then. An action may forbid this return.
+        ``readers``: receives the place if a strict walk may reach the maximum of the run, where only a return
+        remains, which an action may forbid.
         """
         cdef RunMember member = self.splitter.run_members[deferred.member]
         cdef Include included
@@ -325,7 +324,7 @@ cdef class LocalMasks(MaskPart):
         return 0
 
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil:
-        """Return the mask of the continuation of a run table's runs, over the suffixes after these runs."""
+        """Return the mask of the continuation after a run table's runs, for the suffixes after these runs."""
         cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
         cdef MaskId found = self.after_run_index.get(key)
         cdef vector[PlaceId] places, nowhere
@@ -358,13 +357,13 @@ cdef class LocalMasks(MaskPart):
     # -- masks, remembered -----------------------------------------------------------------------------
 
     cdef bint asks_state(self, MaskId mask) noexcept nogil:
-        """Return whether the semantic state decides about some tokens of a mask."""
+        """Return whether the semantic state decides on some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
     cdef bint is_worth_splitting(self, MaskId mask) noexcept nogil:
         """Return whether a prefix with this mask may be split off.
 
-        It may if the semantic state decides about no token, and its suffixes are few enough to be grouped.
+        It may if the semantic state decides on no token, and the suffixes are few enough for groups.
         """
         cdef int32_t i
         cdef MaskId included
@@ -388,7 +387,7 @@ cdef class LocalMasks(MaskPart):
         return self.root(self.literals.table.term_of(prefix), strict)
 
     cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except ID_FAILED nogil:
-        """Return the mask of a local state; if keys decide, it is computed for these keys."""
+        """Return the mask of a local state; if keys decide, return the mask for these keys."""
         cdef MaskId found
         if keys <= KEYS_UNKNOWN:
             return self.root(state, strict)
@@ -399,7 +398,7 @@ cdef class LocalMasks(MaskPart):
         return self.of_keyed_state(state, self.context.semantics.symbol_with(keys), strict)
 
     cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except ID_FAILED nogil:
-        """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
+        """Return the mask of a local state in an object. ``sem``: the object's keys, as known to walks."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef MaskId found = self.state_masks.get(key)
         cdef vector[PlaceId] whole
@@ -418,7 +417,7 @@ cdef class LocalMasks(MaskPart):
     cdef PlaceId partition_of(
         self, TermId state, SemId sem, bint strict, ConfigId start, vector[Include]& includes
     ) except ID_FAILED nogil:
-        """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
+        """Return the place of the tokens that must be walked. ``includes`` receives masks of the others."""
         cdef Uncounted loose
         cdef Include included
         cdef RunId run
@@ -445,7 +444,7 @@ cdef class LocalMasks(MaskPart):
         return place
 
     cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except ID_FAILED nogil:
-        """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
+        """Return the mask of a local state, outside objects, for only the tokens of one subtree."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
         cdef MaskId found = self.subtree_masks.get(key)
         cdef vector[PlaceId] whole
@@ -468,8 +467,7 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except ID_FAILED nogil:
         """Return the mask of a return state for the suffixes of a group, with the frame unknown.
 
-        ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
-        ``WalkQuery``.
+        ``sem``: the semantic state after the return, as known to walks. ``strict``: as in ``WalkQuery``.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef Group g
@@ -516,7 +514,7 @@ cdef class LocalMasks(MaskPart):
     cdef int append_alive_places(
         self, SuffixesId group, ConfigId start, vector[PlaceId]& places
     ) except FAILED nogil:
-        """Append the places of a group, restricted to suffixes that a configuration can begin with.
+        """Append the places of a group, restricted to suffixes with which a configuration can begin.
 
         If there are many places, most suffixes cannot follow, such as letters after the end of a name.
         """

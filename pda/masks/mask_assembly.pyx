@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Find the operands of a configuration's mask: the masks of local states whose union it is.
+"""Find the operands of a configuration's mask, which is the union of these masks of local states.
 
 The members of the configuration give the first masks. A token may return into a member's frame with bytes
 left over, its *suffix*. Then each edge of the frame gives a return state, and the mask of the suffixes in
 that state is visited next. If the semantic state decides, nodes of the vocabulary or single tokens are
-queued; they are tried later on the actual configuration.
+queued, and tried later on the actual configuration.
 """
 
 cimport cython
@@ -72,7 +72,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, is_inclusive, node
 
 
 cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept nogil:
-    """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
+    """Return one of the edges along which a visit returns; a continuation counts as a single edge."""
     cdef Edge edge
     if at.continuation == EPS:
         edge = family.edges[family.frames[at.frame].first + number]
@@ -89,7 +89,7 @@ cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept 
 
 
 cdef bint has_callers(ConfigSpace family, const Visit& at) noexcept nogil:
-    """Return whether a visit can return to anything but the end of the grammar."""
+    """Return whether a visit can return to more than the end of the grammar."""
     cdef Frame frame = family.frames[at.frame]
     return at.continuation != EPS or frame.count > 1 or (
         frame.count == 1 and family.edges[frame.first].continuation != BOTTOM_CONTINUATION
@@ -99,9 +99,9 @@ cdef bint has_callers(ConfigSpace family, const Visit& at) noexcept nogil:
 cdef bint may_forbid(
     TermStore terms, Semantics semantics, ConfigSpace family, FrameId frame, int32_t returns
 ) except FAILED nogil:
-    """Return whether an action may forbid one of the next returns, before a byte must be read.
+    """Return whether an action may forbid one of the next returns before the next byte is read.
 
-    ``returns``: the number of returns to follow; after them, any action of a lower frame counts.
+    ``returns``: the number of returns to follow; after these, any action of a lower frame counts.
     Cost: at worst exponential in ``returns``, which is small.
     """
     cdef Edge edge
@@ -125,7 +125,7 @@ cdef bint may_forbid(
 
 
 cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except FAILED nogil:
-    """Return whether the text can be completed after a visit returns under one of the guards (bits)."""
+    """Return whether the text can be completed after a visit returns under one of the guards (as bits)."""
     cdef Ends found
     cdef uint64_t pending = 0
     cdef GuardId g
@@ -156,7 +156,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskAssembler(MaskPart):
-    """The operands of one fill, and the trials that it needs on the actual configuration."""
+    """The operands of one fill, and the trials on the actual configuration that it needs."""
 
     def __cinit__(
         self,
@@ -192,7 +192,7 @@ cdef class MaskAssembler(MaskPart):
         return self.work.nbytes()
 
     cdef Worklist use(self, Worklist work):
-        """Collect visits in another worklist from now on, and return the one used before."""
+        """Collect visits in another worklist from now on, and return the previous worklist."""
         cdef Worklist before = self.work
         self.work = work
         return before
@@ -228,7 +228,7 @@ cdef class MaskAssembler(MaskPart):
         """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
         ``continuation``: the state between the mask and the frame, entered by ``action``; EPS if there is
-        none. ``unsure``: an action before it may forbid, so its tokens are tried on the actual configuration.
+        none. ``unsure``: a previous action may forbid tokens, so they are tried on the actual configuration.
         """
         cdef Visit v
         if mask == NO_TOKENS:
@@ -254,13 +254,13 @@ cdef class MaskAssembler(MaskPart):
         return self.work.add(v)
 
     cdef bint is_strict(self, ConfigSpace family, FrameId frame) except FAILED nogil:
-        """Return whether keys or an action may forbid a return from a frame, or from one further down."""
+        """Return whether keys or an action may forbid a return from a frame or from a lower one."""
         if family.frames[frame].keys_forbid:
             return True
         return not self.progress.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
     cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil:
-        """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
+        """Count the edges along which a visit returns, and return their number; 0 beyond the limit."""
         cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
         self.progress.entered += count
         return 0 if 0 < self.progress.most_entered < self.progress.entered else count
@@ -270,7 +270,7 @@ cdef class MaskAssembler(MaskPart):
     ) except ID_FAILED nogil:
         """Visit the masks of a state's prefixes over a frame; return the remaining state to visit.
 
-        That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
+        This is EMPTY if the prefixes cover the state, and the state itself if it is not split.
         ``group``: the suffixes to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
         """
         cdef SplitId number
@@ -359,7 +359,7 @@ cdef class MaskAssembler(MaskPart):
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
     ) except FAILED nogil:
-        """Visit the continuations of optional whitespace. Return False if they are not split.
+        """Visit the continuations of optional whitespace. Return False if there is no such split.
 
         For the whole vocabulary the run table of whitespace is used, which is built once enough states have
         used it. In suffixes whitespace is walked, once for all continuations.
@@ -409,18 +409,18 @@ cdef class MaskAssembler(MaskPart):
     ) except FAILED nogil:
         """Return whether the continuation of an alternative can reach the end of the text over a frame.
 
-        Follow restrictions further down may forbid it, while another alternative keeps the state alive.
+        Follow restrictions of lower frames may forbid this while another alternative keeps the state alive.
         """
         if self.prefixes.is_unconditional(alternative):
             return True
         return family.can_end(self.prefixes.continuation_of(alternative), frame)  # mutant: no-end
 
     cdef int expand(self, ConfigSpace family, Visit at) except ID_FAILED nogil:
-        """Add the operands of one visit, and visit the masks that it leads to.
+        """Add the operands of one visit, and visit the masks to which it leads.
 
-        In this order: tokens allowed with any stack; tokens under a guard; places where the semantic state
-        decides; masks that this one includes; suffixes, along each edge, grouped now if they were many; and
-        places where an undeclared key begins.
+        The order is: tokens allowed with any stack; tokens under a guard; places where the semantic state
+        decides; included masks; suffixes, along each edge, grouped only now if they are many; places where an
+        undeclared key begins.
         """
         cdef Mask mask = self.arena.masks[at.mask]
         cdef MaskId grouped
@@ -491,7 +491,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int add_callers(self, ConfigSpace family, Visit at, vector[Edge]& edges) except FAILED nogil:
-        """Append the edges that a visit returns along."""
+        """Append the edges along which a visit returns."""
         cdef int32_t e
         if at.continuation != EPS:
             edges.push_back(edge_of(family, at, 0))
@@ -501,9 +501,9 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef FrameId frame_over(self, ConfigSpace family, FrameId frame, Visit at) except ID_FAILED nogil:
-        """Return the frame of a walk as one of a family: its unknown bottom is the frame of the visit.
+        """Return the family's frame for a walk's frame, whose unknown bottom becomes the visit's frame.
 
-        Cost: the few frames below it: see `Closure.leaves_out`.
+        Cost: linear in the few frames below: see `Closure.leaves_out`.
         """
         cdef vector[FrameId] walked, made
         cdef vector[Edge] edges
@@ -615,8 +615,8 @@ cdef class MaskAssembler(MaskPart):
     cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except ID_FAILED nogil:
         """Visit the masks of a group's suffixes in the return state of an edge.
 
-        First the semantic state after the return is computed, from the action of the edge. Then the return
-        state is split, if possible. ``at``: the filter, keys and trials of the visits.
+        The action of the edge gives the semantic state after the return. Then the return state is split, if
+        possible. ``at``: the filter, keys and trials of the visits.
         """
         cdef SemId sem = self.arena.groups[group].sem
         cdef TermId state = edge.continuation, left
@@ -667,7 +667,7 @@ cdef class MaskAssembler(MaskPart):
     cdef int visit_unsplit(
         self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
     ) except ID_FAILED nogil:
-        """Visit the mask of a state, not split: for the suffixes of a group, or for all tokens."""
+        """Visit the mask of an unsplit state, for the suffixes of a group or for all tokens."""
         cdef MaskId found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
         if group == WHOLE:
@@ -687,7 +687,7 @@ cdef class MaskAssembler(MaskPart):
         """Visit the mask of suffixes after a return.
 
         If the semantic state decides there, and the suffixes are the subtrees of few nodes, these nodes are
-        queued for a trial instead: it steps to a node once, not for each token.
+        queued for a trial instead, which steps to each node once, not for each token.
         """
         cdef Group g
         cdef int32_t i
@@ -699,7 +699,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except ID_FAILED nogil:
-        """Visit the masks of a member: of its prefixes, if it is split. ``keys``: of the object around."""
+        """Visit the masks of a member, or of its prefixes if it is split. ``keys``: of the object."""
         cdef Visit at
         at.filter = NO_FILTER
         at.unsure = False
@@ -712,7 +712,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int visit_root(self, ConfigSpace family, Member m, NodeId above) except ID_FAILED nogil:
-        """Visit the masks of a member of the configuration in the subtree of a node; 0: the whole vocabulary."""
+        """Visit the masks of a configuration's member in the subtree of a node; 0: the whole vocabulary."""
         cdef KeysId keys = self.semantics.keys_at(m.sem)
         cdef bint strict
         if keys > KEYS_UNKNOWN:
@@ -728,13 +728,13 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int begin_fill(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil:
-        """Begin to find the operands of a configuration's mask, with nothing to try."""
+        """Begin to find the operands of a configuration's mask, without any trials."""
         self.trials.begin()
         self.keys_used.begin()
         return self.begin_under(family, config)
 
     cdef int begin_under(self, ConfigSpace family, ConfigId config) except ID_FAILED nogil:
-        """Begin to find the operands of a subtree of the vocabulary, which is given to `collect`."""
+        """Begin to find the operands for a subtree of the vocabulary, which ``collect`` receives."""
         cdef int32_t i, first = family.configs[config].first
         self.work.clear()
         self.found.clear()
@@ -749,10 +749,10 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef bint collect(self, ConfigSpace family, ConfigId config, NodeId above) except ID_FAILED nogil:
-        """Find the operands of a mask that was begun, and its trials on the configuration itself.
+        """Find the operands of a mask after a begin, and the trials on the configuration itself.
 
         ``above``: the node of a subtree of the vocabulary; 0: all of it. Return False if the work limit is
-        reached before: another call then continues.
+        reached first: another call then continues.
         """
         cdef int32_t count = family.configs[config].count
         cdef size_t sure, unsure, places, tokens, doubtful
@@ -843,7 +843,7 @@ cdef class PlaceTrials(MaskPart):
         self.allowed_runs = 0
 
     cdef int begin(self) except FAILED nogil:
-        """Begin to try the recorded places, and the tokens."""
+        """Begin to try the recorded places and tokens."""
         self.on_itself = False
         self.left.clear()
         return self.begin_places()
@@ -860,7 +860,7 @@ cdef class PlaceTrials(MaskPart):
     cdef bint try_all(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
         """Add the allowed tokens found by trials. Return False if the work limit is reached before the end.
 
-        The stand-in is tried first. Undecided tokens are then tried on the configuration itself.
+        The stand-in is tried first. Tokens that it leaves undecided are tried on the configuration itself.
         """
         cdef ConfigId on = config if self.on_itself else family.stand_in(config)
         if not self.try_places(family, on, words) or not self.trials.try_tokens(family, on, words):
@@ -874,8 +874,7 @@ cdef class PlaceTrials(MaskPart):
         return self.try_all(family, config, words)
 
     cdef bint try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
-        """Add the allowed tokens at the places. Return False if the work limit is reached before the last
-        one.
+        """Add the allowed tokens at the places. Return False if the work limit is reached first.
 
         A place can lead to further places in its subtree, which are tried in the next round.
         """
@@ -905,7 +904,7 @@ cdef class PlaceTrials(MaskPart):
         return True
 
     cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except FAILED nogil:
-        """Move the recorded places in the subtree of a node to a list, without places inside other places.
+        """Move the recorded places in the subtree of a node to a list, except for places inside other places.
 
         Many places under one child of the node are replaced by the child. Return False if the node itself is
         recorded: then the caller tries the whole subtree.
@@ -975,7 +974,7 @@ cdef class PlaceTrials(MaskPart):
         return 0
 
     cdef int try_unsure(self, uint32_t* words) except ID_FAILED nogil:
-        """Queue the tokens that an action may forbid, and that no other operand allows."""
+        """Queue the tokens that an action may forbid and that no other operand allows."""
         cdef size_t k
         cdef int32_t i
         cdef TokenId n

@@ -2,13 +2,13 @@
 """Compute the union of a mask's operands, and cache finished masks by the list of their operands.
 
 Lists of operands are interned. A configuration caches its list at its first fill, so its operands are found
-once. Half of all configurations share their list with another one. The mask of a list is cached when
-computing the union has cost about as much as caching it: most lists are filled only twice.
+once. Half of all configurations share their list with another one. The mask of a list is cached once the
+unions have cost about as much as caching costs: most lists are filled only twice.
 
-Most masks equal some row except for a few tokens: the run of a string, and the tokens after its quote. So a
-finished mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Then there
-are few rows, and they fit in the processor's cache, from which a copy costs a fraction of one from memory. A
-patched mask takes hundreds of bytes, not a row of fresh memory. Both are interned by content.
+Most masks equal some row except for a few tokens, such as the run of a string with the tokens after its
+quote. So a finished mask is a row, or a *patched* mask, which is a row or nothing, with the words in which it
+differs. There are then few rows, which fit in the processor's cache, and copies from there are much cheaper
+than from memory. A patched mask takes hundreds of bytes, not a row of fresh memory. Both are interned.
 """
 
 cimport cython
@@ -72,7 +72,7 @@ cdef class Worklist:
         self.indexed = False
 
     cdef int clear(self) noexcept nogil:
-        """Clear all visits."""
+        """Remove all visits."""
         self.visits.clear()
         self.calls.clear()
         self.callers.clear()
@@ -80,7 +80,7 @@ cdef class Worklist:
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Clear all visits, and free the memory."""
+        """Remove all visits, and free the memory."""
         vector[Visit]().swap(self.visits)
         vector[PendingCall]().swap(self.calls)
         vector[vector[Edge]]().swap(self.callers)
@@ -97,7 +97,7 @@ cdef class Worklist:
         return held + sizeof(PendingCall) * self.calls.capacity()
 
     cdef int add(self, const Visit& v) except FAILED nogil:
-        """Add a visit unless it is in the list. Cost: a look-up; one pass over a short list."""
+        """Add a visit unless it is in the list. Cost: a look-up, or one pass over a short list."""
         if not self.is_known(v):
             self.visits.push_back(v)
         return 0
@@ -138,16 +138,16 @@ cdef class Worklist:
 
 @cython.final
 cdef class Operands:
-    """The operands of one fill: those whose tokens are allowed, and those that are only tried."""
+    """The operands of one fill: operands with allowed tokens, and operands whose tokens are only tried."""
 
     cdef int clear(self) noexcept nogil:
-        """Clear all operands."""
+        """Remove all operands."""
         self.sure.clear()
         self.unsure.clear()
         return 0
 
     cdef int add(self, MaskId mask, FilterId filter, bint unsure) except FAILED nogil:
-        """Use the tokens that a mask allows with any stack, unless a recent operand is equal."""
+        """Add the tokens that a mask allows with any stack, unless a recent operand is equal."""
         cdef vector[Operand]* operands = &self.unsure if unsure else &self.sure
         cdef Operand operand
         cdef size_t i, n = operands.size()
@@ -173,7 +173,7 @@ cdef enum:
 
 @cython.final
 cdef class MaskCache(MaskPart):
-    """The finished masks of one store, and the lists of operands whose unions they are."""
+    """The finished masks of one store, and the lists of operands that these masks unite."""
 
     def __cinit__(
         self,
@@ -227,7 +227,7 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept nogil:
-        """Add the tokens of an operand that are in a row to the words; all of them if it is NO_ROW."""
+        """Add the tokens of an operand that are in a row to the words; if it is NO_ROW, add all tokens."""
         cdef TokenId n
         cdef int32_t first, count
         cdef const TokenId* token
@@ -262,9 +262,9 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef RowId row_for(self, MaskId mask) except? ID_FAILED nogil:
-        """Return a row with the tokens of a sparse mask, or NO_ROW while the mask is not worth one.
+        """Return a row with the tokens of a sparse mask, or NO_ROW while a row does not pay off.
 
-        A few masks are in most lists, such as that of the text after the quote of a name.
+        A few masks are in most lists, such as the mask of the text after the quote of a name.
         """
         cdef Mask* at = &self.arena.masks[mask]
         cdef RowId row = at.sparse_row
@@ -285,7 +285,7 @@ cdef class MaskCache(MaskPart):
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
     ) except FAILED nogil:
-        """Write the union of some operands. ``made``: receives the reference to cache."""
+        """Write the union of some operands. ``made``: receives the reference to be cached."""
         cdef size_t i
         if self.layers.operand_lists:
             return self.join_list(self.list_of(operands), operands, words, made, likely_base)
@@ -400,7 +400,7 @@ cdef class MaskCache(MaskPart):
     # -- masks by content ------------------------------------------------------------------------------
 
     cdef bint find_changes(self, const uint32_t* words, RowId base) except FAILED nogil:
-        """Find the words that differ from a row, or from zero. Return False if they are too many."""
+        """Find the words that differ from a row, or from zero. Return False if there are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
         cdef size_t i, most = FEW_CHANGES if base != NO_ROW else FEW_WORDS
         cdef const uint32_t* row = self.arena.rows[base] if base != NO_ROW else NULL
@@ -416,7 +416,7 @@ cdef class MaskCache(MaskPart):
     cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except FAILED nogil:
         """Cache a mask. ``base``: a row that may be similar, or NO_ROW.
 
-        Cost: one or two passes over the words; a row of fresh memory only if the mask is not similar.
+        Cost: one or two passes over the words; fresh memory for a row only if the mask is not similar.
         """
         self.joins += 1
         if self.find_changes(words, base):
@@ -446,7 +446,7 @@ cdef class MaskCache(MaskPart):
         return row
 
     cdef PatchedId intern_patched(self, RowId base) except ID_FAILED nogil:
-        """Return the number of the patched mask that differs by ``changes`` from a row, or from zero."""
+        """Return the number of the patched mask that differs from a row, or from zero, by ``changes``."""
         cdef size_t n = self.changes.size()
         cdef PatchedId id
         cdef Patched entry
@@ -474,7 +474,7 @@ cdef class MaskCache(MaskPart):
     cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except FAILED nogil:
         """List the rows among the operands of a list, each once, in order.
 
-        Operands without a row, and those with a filter, are left out.
+        This excludes operands without a row, and operands with a filter.
         """
         cdef Operand* operand
         cdef int32_t k

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Prefixes of local states: the cost of a split, literals, splits of states, masks of literals."""
+"""Prefixes of local states: the cost of splits, literals, splits of states, masks of literals."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
@@ -74,7 +74,7 @@ cdef bint add_all(uint64_t* words) noexcept nogil:
 
 @cython.final
 cdef class PrefixCost:
-    """Estimates about the terms of one store and one vocabulary; ``path`` is the prefix in question."""
+    """Estimates about the terms of one store and one vocabulary. ``path``: the prefix to be estimated."""
 
     def __cinit__(self, TermStore terms not None, Trie trie not None):
         cdef int32_t k
@@ -88,7 +88,7 @@ cdef class PrefixCost:
             self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
     cdef bint is_literal(self, TermId term) except FAILED nogil:
-        """Return whether a term is a fixed string, or one of a few. Cost: one load once known."""
+        """Return whether a term is a fixed string, or one of a few strings. Cost: a load once it is known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
         cdef int32_t k
@@ -115,7 +115,7 @@ cdef class PrefixCost:
         return self.literal_of[term] == YES
 
     cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except FAILED nogil:
-        """Add the bytes that a state can begin with; all, if unknown. Return whether it may be empty.
+        """Add the bytes with which a state can begin (all if unknown). Return whether the state may be empty.
 
         ``left``: how many more terms may be visited.
         """
@@ -201,7 +201,7 @@ cdef class PrefixCost:
         return self.few_begin(words)
 
     cdef bint ends_wide(self, bint words) noexcept nogil:
-        """Return whether ``path`` is one byte out of many: then nearly all tokens continue after it."""
+        """Return whether ``path`` is one of many bytes: then nearly all tokens continue after it."""
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
@@ -210,7 +210,7 @@ cdef class PrefixCost:
     cdef bint few_follow(self) except FAILED nogil:
         """Return whether few nodes of the vocabulary are after the literals in ``path``.
 
-        Cost: the bytes of the literals, as far as the vocabulary has them.
+        Cost: linear in the bytes of the literals that the vocabulary has.
         """
         cdef int32_t k, following = 0
         cdef NodeId n
@@ -240,7 +240,7 @@ cdef class PrefixCost:
         return following <= FEW_FOLLOWING
 
     cdef int spell_byte(self, NodeId node, int32_t byte) except FAILED nogil:
-        """Append the child of a node with a byte, if there is one."""
+        """Append the child of a node for a byte, if there is one."""
         cdef int32_t first = self.trie.kid_first[node]
         cdef const uint8_t* bytes_of = self.trie.kid_byte.data() + first
         cdef const uint8_t* found = <const uint8_t*>memchr(
@@ -287,7 +287,7 @@ cdef class PrefixCost:
 
 
 cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept nogil:
-    """Add the bytes that a literal, or a sequence of literals, can begin with."""
+    """Add the bytes with which a literal, or a sequence of literals, can begin."""
     cdef Term u = terms.terms[term]
     cdef int32_t k, byte
     if u.kind == K_SEQ:
@@ -374,7 +374,7 @@ cdef class LiteralTable:
         return w.term
 
     cdef int forget_masks(self) noexcept nogil:
-        """Drop the masks of literals, since the store drops them."""
+        """Drop the masks of literals, when the store drops masks."""
         cdef size_t k
         for k in range(self.literals.size()):
             self.literals[k].mask = NO_MASK
@@ -411,7 +411,7 @@ cdef enum:
 
 @cython.final
 cdef class PrefixSplitter:
-    """Splits the states of one store on demand, and caches the splits."""
+    """Splits the states of one store into prefixes and continuations on demand, and caches the splits."""
 
     def __cinit__(
         self,
@@ -427,7 +427,7 @@ cdef class PrefixSplitter:
         self.literals = literals
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes held here. They depend only on terms, so a drop of masks keeps them."""
+        """Return the bytes held here. Splits depend only on terms, so a drop of masks keeps them."""
         cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
         return held + self.cost.literal_of.size() + self.split_index.nbytes()
 
@@ -494,9 +494,9 @@ cdef class PrefixSplitter:
         return 0
 
     cdef int find_whitespace(self, TermId state, Split* found) except FAILED nogil:
-        """Split a state into optional blanks and their continuation, if that can be split in turn.
+        """Split a state into optional whitespace and its continuation, if the latter can be split in turn.
 
-        The continuation must not begin with a blank, so that the run of blanks determines its start.
+        The continuation must not begin with whitespace, so that the run of whitespace determines its start.
         """
         cdef Term u = self.terms.terms[state]
         cdef Term blanks
@@ -632,10 +632,10 @@ cdef class PrefixSplitter:
         return 0
 
     cdef bint is_loop(self, Term loop) except FAILED nogil:
-        """Return whether a repetition is unfolded: it tests keys, or is more than a run of characters.
+        """Return whether a repetition is unfolded, because it tests keys or is more than a run of characters.
 
-        In the second case it must begin with few bytes, as a list of items after commas does. Other loops are
-        walked as a whole.
+        In the second case it must begin with few bytes, as a list of items after commas does. Walks treat
+        other loops as a whole.
         """
         cdef uint64_t words[4]
         cdef int32_t left = MOST_LOOKS
@@ -652,7 +652,7 @@ cdef class PrefixSplitter:
         return loop.flags & F_IMPURE or not self.cost.few_begin(words)
 
     cdef int unfold(self, PartialSplit at, Term loop, TermId next) except FAILED nogil:
-        """Use a loop as an item and the loop again, or as the continuation of the loop."""
+        """Use a loop as an item followed by the loop, or as the continuation of the loop."""
         cdef PartialSplit queued = at
         cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef Repetition r = loop.rep
@@ -669,7 +669,7 @@ cdef class PrefixSplitter:
         return 0
 
     cdef bint is_key(self, Term call, TermId next, TermId after) except FAILED nogil:
-        """Return whether a call is an undeclared key, in quotes, with something after it."""
+        """Return whether a call is an undeclared key in quotes that is followed by more text."""
         cdef Call called = self.terms.call_table[call.call.id]
         cdef uint8_t quote
         cdef uint64_t words[4]
@@ -690,7 +690,7 @@ cdef class PrefixSplitter:
         return not words[0] | words[1] | words[2] | words[3]
 
     cdef int add_ready(self, PartialSplit at) except FAILED nogil:
-        """Store the alternative with the prefix ``path``; those with equal prefixes are merged later."""
+        """Store the alternative with the prefix ``path``. Equal prefixes are merged later."""
         cdef size_t i, k, n = self.cost.path.size()
         cdef PartialSplit other
         for i in range(self.ready.size()):
@@ -729,10 +729,10 @@ cdef class PrefixSplitter:
         return 0
 
     cdef bint fill_path(self) except FAILED nogil:
-        """Replace the items of ``path`` by one item, their non-empty strings, if it pays off.
+        """Replace the items of ``path`` by one item for their non-empty strings, if this pays off.
 
-        All items may be empty. It pays off if few nodes of the vocabulary begin like them, as after the first
-        digit of a number.
+        All these items may be empty. The replacement pays off if few nodes of the vocabulary begin like the
+        items, as after the first digit of a number.
         """
         cdef TermId first, found = EMPTY
         cdef int32_t k
@@ -758,7 +758,7 @@ cdef class PrefixSplitter:
         return few
 
     cdef TermId filled(self, TermId item) except ID_FAILED nogil:
-        """Return an item without the empty string; EMPTY if its structure does not show it."""
+        """Return an item without the empty string; EMPTY if its structure does not show how."""
         cdef Term u = self.terms.terms[item]
         cdef vector[TermId] kids
         cdef int32_t k
@@ -837,7 +837,7 @@ cdef class PrefixSplitter:
         return self.terms.mk_seq(self.alternatives[alternative].call, self.continuation_of(alternative))
 
     cdef bint is_unconditional(self, AlternativeId alternative) except FAILED nogil:
-        """Return whether a continuation can end with no guard pending, so that every frame allows it."""
+        """Return whether a continuation can end without a pending guard, so that every frame allows it."""
         cdef Alternative at
         cdef Ends first, after_run
         if self.terms.classes.has_guards():
@@ -860,7 +860,7 @@ cdef class PrefixSplitter:
 
 @cython.final
 cdef class LiteralMasks(MaskPart):
-    """The masks of prefixes that are literals, computed on demand."""
+    """The masks of literal prefixes, which are computed on demand."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
@@ -922,7 +922,7 @@ cdef class LiteralMasks(MaskPart):
     cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except ID_FAILED nogil:
         """Spell a literal from some places and return the mask.
 
-        Cost: linear in the nodes that spell a prefix of it. No term or configuration is created.
+        Cost: linear in the nodes that spell a prefix of the literal. No term or configuration is created.
         """
         cdef Mask mask = nothing()
         cdef Literal w = self.table.literals[literal]

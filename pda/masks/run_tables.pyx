@@ -1,12 +1,12 @@
 # distutils: language = c++
-"""Run tables: the tokens of a vocabulary by the run of one character class that they begin with.
+"""Run tables: the tokens of a vocabulary by their initial run of characters of one class.
 
-In a state X{m,n} continuation, X is one character: of a string, of a name, a blank. Nearly all tokens that
-are allowed are runs of X, and which tokens are runs depends on X alone. So the tokens that are nothing but a
-run are found once, and ordered by their number of characters: see ``slices``. Of the other tokens, only the
-suffixes after the run must be walked, from the continuation. They are merged into suffix tries.
-X must be a *prefix code*: no string of X is the beginning of another one. So there is only one way to split
-a text into characters of X.
+In a state X{m,n} continuation, X is one character of a string, a name or whitespace. Nearly all allowed
+tokens are runs of X, and only X determines whether a token is a run. So the tokens that consist of a run are
+found once, and ordered by their number of characters: see ``slices``. From the other tokens, only the
+suffixes after the run must be walked, from the continuation. These suffixes are merged into suffix tries.
+X must be a *prefix code*: no string of X is the beginning of another one. So a text can be split into
+characters of X in only one way.
 For the whole vocabulary, the runs are collected from character groups, and the places after runs are found
 from the nodes with the next byte. So a new class of characters costs no pass over the trie. A subtree or a
 suffix trie takes one pass.
@@ -43,7 +43,7 @@ cdef class Runs:
         self.scanned_run = NO_RUN
 
     cdef CodeId code_of(self, TermId item) except ID_FAILED nogil:
-        """Return the number of the automaton of an item, NOT_A_CODE if it is not a prefix code. Cached."""
+        """Return the number of the automaton of an item, or NOT_A_CODE if it is not a prefix code. Cached."""
         cdef CodeId found = self.code_index.get(item)
         cdef vector[TermId] states
         cdef Code code
@@ -124,7 +124,7 @@ cdef class Runs:
         return self.tries.size_of(place)
 
     cdef int32_t count_mixed(self, CharacterGroups grouped, CodeId code) noexcept nogil:
-        """Return the number of tokens of the groups that are partly runs of a class."""
+        """Return the number of tokens in the groups that are partly runs of a class."""
         cdef GroupId g
         cdef int32_t count = 0
         for g in range(<int32_t>grouped.sorts_of.size()):
@@ -137,9 +137,9 @@ cdef class Runs:
     cdef RunId run_of(self, CodeId code, PlaceId place) except ID_FAILED nogil:
         """Return the run table of the tokens strictly under a place. Cached.
 
-        Cost: for the whole vocabulary, nanoseconds per group, and tens of nanoseconds per token of a group
-            that is partly in X. For other places, a few nanoseconds per node; subtrees with only characters
-            of X are processed as a whole.
+        Cost: for the whole vocabulary, nanoseconds for each group, and tens of nanoseconds for each token of
+        a group that is partly in X. For other places, a few nanoseconds for each node; subtrees with only
+        characters of X are processed as a whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef RunId found = self.run_index.get(key)
@@ -166,7 +166,7 @@ cdef class Runs:
         return found
 
     cdef bint take_groups(self, CharacterGroups grouped, Run* run) except FAILED nogil:
-        """Build a run table from character groups; return False if that is too costly."""
+        """Build a run table from character groups; return False if this costs too much."""
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.table_first]
         cdef vector[GroupId] mixed
@@ -232,7 +232,7 @@ cdef class Runs:
     cdef int exits_with(
         self, CharacterGroups grouped, RunId run, uint8_t byte, Span* found
     ) except FAILED nogil:
-        """Find the exits of a run table with a byte. Cached.
+        """Find the exits of a run table that have a byte. Cached.
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
@@ -368,7 +368,7 @@ cdef class Runs:
         return 0
 
     cdef int suffixes_of(self, RunId run, uint8_t byte, Span* found) except FAILED nogil:
-        """Find the suffixes after runs that begin with a byte, in ``suffix_places``. Cached."""
+        """Find the suffixes after runs that begin with a byte; ``suffix_places`` has their places. Cached."""
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef int32_t known = self.suffix_index.get(key)
         cdef vector[PlaceId] large, small
@@ -397,7 +397,7 @@ cdef class Runs:
         return 0
 
     cdef PlaceId merge(self, vector[PlaceId]& places) except ID_FAILED nogil:
-        """Return the place of the suffix trie that some places are merged into.
+        """Return the place of the suffix trie into which some places are merged.
 
         Cached: classes that differ in few characters have the same places after their runs.
         """
@@ -428,7 +428,7 @@ cdef class Runs:
         return entry.place
 
     cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except FAILED nogil:
-        """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
+        """Append the places of the suffixes after runs that begin with one of some bytes (4 words)."""
         cdef int32_t b, k
         cdef Span at
         cdef uint64_t left
@@ -489,7 +489,7 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
 
 
 cdef uint64_t whole_leads(const int16_t* table) noexcept nogil:
-    """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
+    """Return the bytes, from 0xC0 on, for which X has all characters of UTF-8 that begin with them."""
     cdef const int8_t* steps = utf8_steps()
     cdef int32_t lead, s
     cdef uint64_t found = 0
@@ -512,7 +512,7 @@ cdef uint64_t whole_leads(const int16_t* table) noexcept nogil:
 
 
 cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept nogil:
-    """Return whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
+    """Return whether a subtree has only characters of X, and ``count`` of them come before it, as in UTF-8."""
     return (
         not summary.ascii[0] & ~code.single[0]
         and not summary.ascii[1] & ~code.single[1]
@@ -540,9 +540,9 @@ cdef int scan_runs(
     """Run the automaton of X over the nodes under one node.
 
     Append the tokens that are runs, with their numbers of characters, and the nodes where the run ends:
-    ``exits`` after whole characters, ``others`` inside of a character. ``summary_of``: the summaries of
-    subtrees, or NULL. The tokens of a subtree with characters of X only are taken as a whole, with their
-    ``characters`` less those ``before`` the first node. ``with_tokens``: False if only nodes are needed.
+    ``exits`` after whole characters, ``others`` inside a character. ``summary_of``: the summaries of
+    subtrees, or NULL. The tokens of a subtree with only characters of X are added as a whole, with their
+    ``characters`` minus those ``before`` the first node. ``with_tokens``: False if only nodes are needed.
     """
     cdef NodeId i
     cdef int32_t t, first, last, state

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Tokens of one class of characters: slices, the runs of configurations, constrained runs."""
+"""Tokens of one class of characters: slices, runs in configurations, and constrained runs."""
 
 cimport cython
 from libc.stdint cimport int16_t, uint32_t, uint64_t, uint8_t
@@ -106,7 +106,7 @@ cdef class Slices(MaskPart):
         return held
 
     cdef MaskId slice(self, RunId run, int32_t high) except ID_FAILED nogil:
-        """Return the mask of the runs of at most ``high`` characters; the last one may be incomplete."""
+        """Return the mask of the runs of at most ``high`` characters, the last of which may be incomplete."""
         cdef Run r = self.runs.runs[run]
         cdef uint64_t key
         cdef MaskId found, whole
@@ -228,8 +228,8 @@ cdef class Slices(MaskPart):
     cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except ID_FAILED nogil:
         """Return the filter of the tokens that continue after a run of ``low`` to ``high`` characters.
 
-        ``tail``: the exits where they continue. NO_FILTER: all tokens that continue pass. Tokens that do not
-        pass through these exits may pass the filter or not.
+        ``tail``: the exits where they continue. Returns NO_FILTER if all tokens that continue pass the
+        filter. Tokens with other exits may pass or not.
         """
         cdef Tail at = self.tails[tail]
         cdef uint64_t key
@@ -333,7 +333,7 @@ cdef class Slices(MaskPart):
         return found
 
     cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except ID_FAILED nogil:
-        """Return a new filter: the tokens of a row (NO_ROW: all tokens) without the excluded ones."""
+        """Return a new filter: the tokens of a row (NO_ROW: all tokens) except for the excluded ones."""
         cdef Filter entry
         entry.row = row
         entry.first = <int32_t>self.excluded_tokens.size()
@@ -375,7 +375,7 @@ cdef uint64_t INSIDE = <uint64_t>1 << 31
 
 @cython.final
 cdef class RunSplitter(MaskPart):
-    """Finds the runs in configurations of walks, and caches them."""
+    """Finds the runs in configurations of walks, and caches the results."""
 
     def __cinit__(self, MaskContext context not None, Slices slices not None):
         self.slices = slices
@@ -409,7 +409,7 @@ cdef class RunSplitter(MaskPart):
     # -- configurations ------------------------------------------------------------------------------
 
     cdef int first_of(self, ConfigId config, uint64_t* words) except FAILED nogil:
-        """Get the bytes that a configuration can continue with."""
+        """Find the bytes with which a configuration can continue."""
         cdef int32_t k, b
         cdef MapId map
         cdef ByteSet found
@@ -434,10 +434,10 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef int32_t queries(self, CodeId code) except FAILED nogil:
-        """Return how many states have used the runs of X, including this one. ALWAYS if a table exists.
+        """Return the number of states that have used the runs of X, with this one; ALWAYS if a table exists.
 
-        A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
-        narrow classes, since more tokens continue after a blank than are made of blanks.
+        A trie of other tokens pays off if many states use it, or if the run table exists. It also pays off
+        for narrow classes, since more tokens continue after whitespace than consist of whitespace.
         """
         cdef int32_t met = self.met_codes.get(code)
         met = 1 if met == NO_VALUE else met + 1
@@ -451,7 +451,7 @@ cdef class RunSplitter(MaskPart):
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
     cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
-        """Return the RunMember of a member, or NO_MEMBER if the tables do not apply to it.
+        """Return the RunMember of a member, or NO_MEMBER if tables do not apply to the member.
 
         They apply if the next byte determines the end of the run: X is a prefix code, and neither the
         continuation nor the text after a return can begin like X. In a rule that the walk itself has called,
@@ -520,7 +520,7 @@ cdef class RunSplitter(MaskPart):
         return known
 
     cdef int split(self, ConfigId config) except ID_FAILED nogil:
-        """Find the runs in a configuration, and the configuration without them. Cached."""
+        """Find the runs in a configuration, and the configuration without these runs. Cached."""
         cdef Config c
         cdef Member m
         cdef Term t
@@ -576,7 +576,7 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef bint is_steady(self, SemId sem) noexcept nogil:
-        """Return whether a walk's semantic state stays the same after the next byte, regardless of the byte."""
+        """Return whether a walk's semantic state is the same after the next byte, whatever the byte is."""
         if self.context.semantics.keeps_bytes(sem):
             return False
         return self.context.semantics.sems[sem].text != KEY_OF_NONE
@@ -601,7 +601,7 @@ cdef class RunSplitter(MaskPart):
     cdef TailId tail_of(self, RunId run, ConfigId continuation) except ID_FAILED nogil:
         """Return the tail of a run table: the exits after which a configuration may continue.
 
-        Its returns may continue too. ``continuation``: may be ANYTHING. Remembered.
+        Returns of the configuration may also continue. ``continuation``: may be ANYTHING. Cached.
         """
         cdef uint64_t key = (<uint64_t>run << 32) | <uint32_t>continuation
         cdef TailId found = self.tail_index.get(key)
@@ -650,7 +650,7 @@ cdef enum:
 
 
 cdef int append_tokens(Nodes n, NodeId node, const uint64_t* first, vector[TokenId]& tokens) except FAILED nogil:
-    """Append the tokens that continue after a node with one of the bytes, given as 4 words."""
+    """Append the tokens that continue after a node with one of some bytes (4 words)."""
     cdef int32_t k, t, b
     cdef NodeId kid
     for k in range(n.kid_first[node], n.kid_first[node + 1]):
@@ -664,7 +664,7 @@ cdef int append_tokens(Nodes n, NodeId node, const uint64_t* first, vector[Token
 
 @cython.final
 cdef class ConstrainedRuns(MaskPart):
-    """Takes tokens of configurations with constrained runs from run tables."""
+    """Finds the tokens of configurations with constrained runs in run tables."""
 
     def __cinit__(
         self,
@@ -678,7 +678,7 @@ cdef class ConstrainedRuns(MaskPart):
         self.splitter = splitter
 
     cdef int drop(self) except FAILED nogil:
-        """Drop the configurations without their constraints."""
+        """Drop the configurations without constraints."""
         self.unconstrained_of.clear()
         self.few_served.clear()
         self.byte_filters.clear()
@@ -693,7 +693,7 @@ cdef class ConstrainedRuns(MaskPart):
         return held
 
     cdef TermId unconstrained_state(self, TermId state) except ID_FAILED nogil:
-        """Return a state X{m,n} & … continuation without its constraint; other states as they are.
+        """Return a state X{m,n} & … continuation without its constraint; other states are unchanged.
 
         A state [bytes] X{m,n} continuation, as of names, is X{m+1,n+1} continuation with a constraint on its
         first character.
@@ -744,11 +744,11 @@ cdef class ConstrainedRuns(MaskPart):
         return self.terms.mk_seq(whole, next.seq.rest if next.kind == K_SEQ else EPS)
 
     cdef ConfigId unconstrained(self, ConfigId config) except ID_FAILED nogil:
-        """Return the configuration without its constraints if it consists of runs only then; else itself.
+        """Return the configuration without its constraints if it then consists only of runs; else unchanged.
 
         An unconstrained run may be empty although the constrained one is not. Then calls and returns leave it
-        immediately, and their members are added. With these members it does not consist of runs only, and is
-        not returned. So its steps and its tables always agree. Cached.
+        immediately, and their members are added. A configuration with such members does not consist only of
+        runs, and is not returned. So the steps and tables of the result always agree. Cached.
         """
         cdef Config c
         cdef Member m
@@ -795,10 +795,10 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int32_t defer_by_first_byte(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left
     ) except ID_FAILED nogil:
-        """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
+        """Leave the tokens under a place to run tables by their first byte, where the constraint allows this.
 
         A child of the place is left to the tables if its byte begins a run and leads both configurations to
-        the same state. ``left`` gets the other children. Return whether tables apply.
+        the same state. ``left`` receives the other children. Return whether tables apply.
         """
         cdef ConfigId unconstrained = self.unconstrained(config)
         cdef int32_t first
@@ -854,7 +854,7 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
     ) except FAILED nogil:
-        """Leave all tokens but some to the run tables of a configuration that consists of runs only."""
+        """Leave all but some tokens to the run tables of a configuration that consists only of runs."""
         cdef DeferredRun deferred_run
         cdef int32_t k
         deferred_run.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
@@ -868,13 +868,13 @@ cdef class ConstrainedRuns(MaskPart):
     cdef bint exclude_strings(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
     ) except FAILED nogil:
-        """Leave the tokens under a place to run tables for X{m,} & !strings … continuation, but for some.
+        """Leave nearly all tokens under a place to run tables for X{m,} & !strings … continuation.
 
-        If a key must not be one of some names, these are the tokens that end such a name. They are found by
-        spelling the strings down the trie. A token is forbidden only if it spells one of the strings and goes
-        into the continuation after it. Other tokens keep an alternative: X{m,} without some strings is never
-        empty, and one byte tells a run from its continuation. Cost: the nodes that spell prefixes of the
-        strings. Return whether the configuration is such a one.
+        If a key must not be one of some names, the exceptions are the tokens that end such a name. They are
+        found by spelling the strings down the trie. A token is forbidden only if it spells one of the strings
+        and goes into the continuation after it. Other tokens keep an alternative: X{m,} without some strings
+        is never empty, and one byte tells a run from its continuation. Cost: the nodes that spell prefixes of
+        the strings. Return whether the configuration has this form.
         """
         cdef ConfigId unconstrained = self.unconstrained(config)
         cdef int32_t k, strings = 0
@@ -1017,7 +1017,7 @@ cdef class ConstrainedRuns(MaskPart):
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
         They apply to a single run with excluded strings, as after the quote of an undeclared key, which would
-        need configurations of its own. They also apply to a single run over a suffix trie, which has no
+        need separate configurations. They also apply to a single run over a suffix trie, which has no
         summaries of subtrees.
         """
         cdef Config c = self.space.configs[config]

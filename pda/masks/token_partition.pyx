@@ -2,12 +2,12 @@
 """TokenPartition: states in which most tokens are classified without a walk.
 
 - *Allowed runs.* A state with an alternative X* continuation allows every run of X, regardless of its other
-  alternatives: for example, before a pattern that is searched for in a string. Only the other tokens are
-  walked, over a separate trie.
+  alternatives, as before a pattern that is searched in a string. Only the other tokens are walked, over a
+  separate trie.
 - *Short tokens.* In pattern & X{m,n}, tokens of up to n - s bytes cannot reach the bound n, where s is the
-  slack: the number of characters that the pattern may need to end. So the pattern alone classifies them, and
-  it has few states. The state with its count, which is new after every character, is walked over the longer
-  tokens only. In the same way, (\\S+\\s+){0,48} is (\\S+\\s+)* for tokens that cannot hold 48 words.
+  slack: the number of characters that the pattern may need to end. So the pattern alone classifies these
+  tokens, and a pattern has few states. The state with its count, which is new after every character, is
+  walked only over the longer tokens. So (\\S+\\s+){0,48} is (\\S+\\s+)* for tokens that cannot hold 48 words.
 """
 
 cimport cython
@@ -53,7 +53,7 @@ cdef enum:
 
 @cython.final
 cdef class TokenPartition(MaskPart):
-    """Finds the tokens of a state that need no walk, and builds tries of the other tokens."""
+    """Finds the tokens of a state that need no walk, and builds tries of the remaining tokens."""
 
     def __cinit__(
         self,
@@ -136,10 +136,10 @@ cdef class TokenPartition(MaskPart):
     cdef uint64_t follow(
         self, TermId term, uint64_t states, CodeId code, int depth, int32_t* left
     ) except? BITS_FAILED nogil:
-        """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
+        """Return the states of the automaton of X after the strings of a term, or DEAD_END outside it.
 
         ``states``: the states before the term, as bits. ``left``: the remaining number of visits; DEAD_END if
-        that is not enough, since the same term may be visited with many sets of states.
+        this does not suffice, since the same term may be visited with many sets of states.
         """
         cdef Term t = self.terms.terms[term]
         cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
@@ -208,9 +208,9 @@ cdef class TokenPartition(MaskPart):
         return states
 
     cdef int without_upper_bound(self, TermId state, Uncounted* found) except FAILED nogil:
-        """Find a state without its count, and the length of tokens up to which it is equivalent, or 0.
+        """Find the state without its count, and the length of tokens up to which both are equivalent, or 0.
 
-        Its mask is for all states that differ only in a count, so it pays off from the second such state on.
+        All states that differ only in a count share its mask, which pays off from the second such state on.
         """
         cdef TermId met
         found.state = found.bytes = 0
@@ -226,13 +226,13 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int without_length(self, TermId state, Uncounted* found) except FAILED nogil:
-        """Find a state without the bound of its length.
+        """Find the state without the bound on its length.
 
         In pattern & X{0,n}, let all strings of the pattern be runs of X. After k characters, any continuation
         is allowed if n - k is at least the slack of the pattern, and a token of b bytes has at most b
         characters. One more character is kept in reserve: then the state itself continues where the pattern
-        does, and needs no return, which may be forbidden. A minimum of one character is none if the pattern
-        is never empty.
+        does, and needs no return, which may be forbidden. A minimum of one character has no effect if the
+        pattern is never empty.
         """
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.seq.first] if t.kind == K_SEQ else t
@@ -269,13 +269,12 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int uncounted(self, TermId state, Uncounted* found) except FAILED nogil:
-        """Find a state without the bounds of its counters, and the length of tokens up to which it is
-        equivalent.
+        """Find the state without the bounds of its counters, and the token length for which both agree.
 
-        Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
-        from Y{m,}: both or none can be completed, both end alike, and one continues where the other does. So
-        states that differ only in a count share a mask. This pays off if few tokens are longer. Runs of
-        characters are left out, since they have tables of their own.
+        Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token with at most n - 1 of Y has the same effect
+        on Y{m,n} and Y{m,}: both or none can be completed, both end alike, and one continues where the other
+        does. So states that differ only in a count share a mask. This pays off if few tokens are longer. Runs
+        of characters are excluded, since they have their own tables.
         """
         cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left)
         if most < LEAST_BYTES:
@@ -293,7 +292,7 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except ID_FAILED nogil:
-        """Return the least number of bytes that may reach a count in a term; 0: it has none, -1: unknown.
+        """Return the minimal number of bytes that may reach a count in a term; 0: no count, -1: unknown.
 
         ``left``: how many more terms may be visited.
         """
@@ -400,7 +399,7 @@ cdef class TokenPartition(MaskPart):
     # -- allowed runs ----------------------------------------------------------------------------------
 
     cdef RunId allowed_run_table(self, TermId state) except ID_FAILED nogil:
-        """Return a run table whose runs are all allowed in a state, with any stack; or NO_RUN."""
+        """Return a run table whose runs are all allowed in a state with any stack, or NO_RUN."""
         cdef AllowedRuns found
         cdef RunId run
         self.allowed_runs(self.space, state, BOTTOM, &found)
@@ -419,8 +418,8 @@ cdef class TokenPartition(MaskPart):
     ) except FAILED nogil:
         """Find X{0,high} such that a state allows all its runs, regardless of the stack below the frame.
 
-        More of X may follow the runs. This is so if the state, or an alternative of it, begins with X* or
-        X{m,n}. If there are several X, take the one with the most first bytes.
+        More of X may follow the runs. The state, or an alternative of it, must begin with X* or X{m,n}. Among
+        several X, the one with the most first bytes is used.
         """
         cdef Term t = self.terms.terms[state]
         cdef int32_t k
@@ -437,9 +436,9 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except FAILED nogil:
-        """Find X{m,n} at the beginning of a state; of its alternatives, too, if ``alternatives``.
+        """Find X{m,n} at the beginning of a state, or also of its alternatives if ``alternatives`` is set.
 
-        Cost: each term once. Alternatives may share terms, so there can be many more ways to a term.
+        Cost: linear in the terms, although alternatives may share terms and so reach a term in many ways.
         """
         cdef Term t
         cdef int32_t k
@@ -472,7 +471,7 @@ cdef class TokenPartition(MaskPart):
         return 0
 
     cdef int use_runs(self, Term loop, AllowedRuns* found) except FAILED nogil:
-        """Use X{m,n} if more bytes begin X than the one found before."""
+        """Use X{m,n} if more bytes begin X than begin the X found before."""
         cdef CodeId code = self.runs.code_of(loop.rep.item)
         cdef int32_t k, bytes = 0
         if code == NOT_A_CODE:

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Tokens that masks cannot decide, tried on the actual configuration."""
+"""Trials of tokens that masks cannot decide, on the actual configuration."""
 
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint64_t, uint8_t
@@ -74,7 +74,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint is_needed(self) noexcept nogil:
-        """Return whether there is something to try on the actual configuration."""
+        """Return whether any tokens must be tried on the actual configuration."""
         return (
             self.trial.tries_everything
             or self.trial.tries_special_tokens
@@ -98,7 +98,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil:
-        """Return whether all tokens under a node, and the node's own if ``inclusive``, are already allowed."""
+        """Return whether all tokens under a node (``inclusive``: and the node's own) are already allowed."""
         cdef int32_t t
         cdef TokenId token
         for t in range(
@@ -110,8 +110,7 @@ cdef class TokenTrials(MaskPart):
         return True
 
     cdef ConfigId step(self, ConfigSpace family, ConfigId config, SymbolId symbol) except ID_FAILED nogil:
-        """Return the configuration after a symbol, or DEAD; record whether a stand-in left something
-        undecided.
+        """Return the configuration after a symbol, or DEAD; record whether a stand-in left tokens undecided.
         """
         config = family.step(config, symbol)
         if family.configs[config].reads:
@@ -143,7 +142,7 @@ cdef class TokenTrials(MaskPart):
 
     cdef bint try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except ID_FAILED nogil:
         """Add the tokens of ``tokens_to_try`` that the actual configuration allows. Return False if the work
-        limit is reached before the last one: the others stay in the list.
+        limit is reached before the last token: the others stay in the list.
         """
         cdef size_t few = self.tokens_to_try.size() if self.terms.meter.most_units == ENDLESS else FEW_TRIED
         while not self.tokens_to_try.empty():
@@ -156,7 +155,7 @@ cdef class TokenTrials(MaskPart):
     cdef int try_last_tokens(
         self, ConfigSpace family, ConfigId config, size_t count, uint32_t* words
     ) except ID_FAILED nogil:
-        """Try the given number of last tokens of the list, and remove them."""
+        """Try the last tokens of the list, in the given number, and remove them."""
         cdef size_t k, first = self.tokens_to_try.size() - count
         cdef TokenId token
         cdef NodeId node
@@ -213,7 +212,7 @@ cdef class TokenTrials(MaskPart):
     ) except ID_FAILED nogil:
         """Add the tokens under a node allowed at ``config``, the configuration at the node.
 
-        Subtrees that a member accepts as a whole are added as a whole. If the work limit is reached after it,
+        Subtrees that a member accepts as a whole are added as a whole. If the work limit is then reached,
         some tokens may be missing, and another call continues.
         """
         cdef Nodes n = self.context.tries.nodes(0)
@@ -330,9 +329,9 @@ cdef class UndeclaredKeys(MaskPart):
     cdef int doubt(
         self, PlaceId place, size_t first, vector[uint8_t]& read, vector[PlaceId]& out
     ) except ID_FAILED nogil:
-        """Append the places under a place that the keys from ``first`` on, with the closing quote, lead to.
+        """Append the places under a place to which the keys from ``first`` on, with the closing quote, lead.
 
-        ``read``: the part of the key before the place; keys with another beginning are left out. An escape
+        ``read``: the part of the key before the place; keys with another beginning are excluded. An escape
         can spell any character, so all tokens after an escape are doubtful.
         """
         cdef Nodes n = self.context.tries.nodes(place)
@@ -365,7 +364,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int doubt_rest(self, SemId sem) except ID_FAILED nogil:
-        """Doubt the tokens that complete a used key in an open capture; return False if that does not decide."""
+        """Doubt the tokens that complete a used key in an open capture; return False if this decides nothing."""
         cdef vector[uint8_t] read
         cdef int where = self.semantics.read_of_key(sem, read)
         cdef NodeId node = 0
@@ -388,8 +387,8 @@ cdef class UndeclaredKeys(MaskPart):
     ) except ID_FAILED nogil:
         """Doubt the tokens under a place that complete a used undeclared key.
 
-        ``asked``: a number for the place and the text before it.
-        Cost: the distinct places, and the keys used since the same query.
+        ``asked``: a number for the place and the preceding text.
+        Cost: linear in the distinct places, and in the keys used since the last such query.
         """
         cdef int32_t k
         cdef Doubts none
@@ -422,13 +421,13 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int forget(self) except FAILED nogil:
-        """Clear the doubts."""
+        """Clear all doubts."""
         self.doubts_at.clear()
         self.doubts.clear()
         return 0
 
     cdef int drop(self) except FAILED nogil:
-        """Drop the places of keys in suffix tries that are dropped."""
+        """Drop the places of keys in dropped suffix tries."""
         self.forget()
         return MaskPart.drop(self)
 

@@ -3,12 +3,11 @@
 
 A walk classifies all tokens:
 
-- Some are allowed with any stack. They become a list, or a row of bits if they are many.
+- Some are allowed with any stack. They become a list, or a row of bits if there are many.
 - Some end while a follow restriction is pending. They are allowed if the frame can satisfy it.
 - Some return into the frame with bytes left over. The walk records the places (trie positions) of these
   returns, in groups by the guard and the semantic state there.
-- Some are decided by the semantic state: a resolver or an action that may forbid. The walk records these
-  places.
+- Some depend on the semantic state: a resolver, or an action that may forbid. The walk records these places.
 
 The loop descends the trie as long as the configuration is alive. A subtree in which all tokens behave alike
 is processed as a whole (``subtree_acceptance``). Runs of one character class are left to tables
@@ -116,7 +115,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return MaskPart.drop(self)
 
     cdef int use(self, ConfigSpace space) except FAILED nogil:
-        """Answer for the configurations of another space from now on. Facts about others are dropped."""
+        """Classify configurations of another space from now on. Facts about other spaces are dropped."""
         with gil:
             self.space = space
         self.terms.meter.spend(space.configs.size() // 64)
@@ -130,12 +129,11 @@ cdef class SubtreeAcceptance(MaskPart):
         return 5 * self.known_at.size() + sizeof(KnownCharacters) * self.known.size()
 
     cdef int classify(self, ConfigId config, SummaryId summary, int32_t nodes) except FAILED nogil:
-        """Classify a subtree with the given number of nodes, by the index of its summary, for a
-        configuration.
+        """Classify a subtree with ``nodes`` nodes for a configuration, by the index of the subtree's summary.
 
-        SAME_STATE: every string of the subtree leads to configurations like this one. ALL_ALLOWED: one
-        member accepts all strings of the subtree. DESCEND: neither is known. Most configurations are queried
-        once, so the first queries have no answer.
+        SAME_STATE: every string of the subtree leads to configurations like this one. ALL_ALLOWED: one member
+        accepts all strings of the subtree. DESCEND: neither is known. Most configurations are queried once,
+        so the first queries are not answered.
         """
         cdef const SubtreeSummary* at = &self.trie.summaries[summary]
         cdef KnownCharacters* known
@@ -167,7 +165,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return verdict
 
     cdef KnownCharacters* known_of(self, ConfigId config) noexcept nogil:
-        """Return the facts about a configuration, NULL if there are none. Invalid after the next `begin`."""
+        """Return the facts about a configuration, or NULL. They are invalid after the next `begin`."""
         if <size_t>config >= self.known_at.size() or not self.known_at[config]:
             return NULL
         return &self.known[self.known_at[config] - 1]
@@ -208,9 +206,9 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil:
-        """Return whether tokens end in two configurations alike.
+        """Return whether tokens end alike in two configurations.
 
-        If they may end with any stack, returns allow no more of them. Otherwise both must return alike.
+        If they may end with any stack, returns allow no further tokens. Otherwise both must return alike.
         """
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
@@ -235,7 +233,7 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int search(
         self, ConfigId config, const Characters& characters, int32_t height, int32_t steps
     ) except FAILED nogil:
-        """Find up to which length all strings of some characters lead to configurations like this one.
+        """Find the length up to which all strings of some characters lead to configurations like this one.
 
         ``height``: the required length; the search continues a bit further. ``steps``: the maximum number of
         steps. The result also holds for the configurations on the path, up to a length that is shorter by the
@@ -281,7 +279,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef bint reach_level(self, size_t begin, const Characters& characters) except FAILED nogil:
-        """Add the successors of the last configurations by some characters. Return whether all are alike."""
+        """Add the last configurations' successors after some characters. Return whether all are alike."""
         cdef size_t k, end = self.reached.size()
         for k in range(begin, end):
             if not self.reach_from(k, characters):
@@ -289,7 +287,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint reach_from(self, size_t number, const Characters& characters) except FAILED nogil:
-        """Do the same for one configuration. Characters of one class of bytes have the same successor."""
+        """As ``reach_level``, for one configuration. Characters with one class of bytes are equivalent."""
         cdef ConfigId config = self.reached[number], target
         cdef int32_t b, state, of, word
         cdef MapId map
@@ -337,9 +335,9 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint is_cheap(self, ConfigId config, int32_t byte) except FAILED nogil:
-        """Return whether a step is known, or a new one follows no call and no return.
+        """Return whether a step is known, or is new but without calls and returns.
 
-        A step that does leads away from what is alike nearly always, and to large configurations.
+        A step with calls or returns nearly always leads to different and large configurations.
         """
         cdef int32_t i
         cdef Member m
@@ -358,7 +356,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint reach(self, size_t number, ConfigId target) except FAILED nogil:
-        """Add a successor of a configuration. Return whether it is alike, and the search may continue.
+        """Add a successor of a configuration. Return whether it is alike, so that the search may continue.
 
         If a limit ends the search, ``steps_left`` is negative.
         """
@@ -376,7 +374,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef Characters alike_bytes(self, const Characters& characters) noexcept nogil:
-        """Return the characters with the same successors as some given ones, from all configurations reached."""
+        """Return the characters with the same successors as the given ones, from all configurations reached."""
         cdef Characters all
         cdef uint64_t of_given[8][4]    # by state of UTF-8 after a byte: the classes of the given bytes
         cdef int32_t b
@@ -412,10 +410,10 @@ cdef class SubtreeAcceptance(MaskPart):
         return all
 
     cdef ConfigId completed(self, ConfigId config, int32_t state, ConfigId target) except ID_FAILED nogil:
-        """Return the successor by a character begun in ``config``, DEAD if it is not a single configuration.
+        """Return the successor after a character begun in ``config``, or DEAD if there are several.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
-        end inside of the character must be allowed like those that end before it.
+        end inside the character must be allowed like tokens that end before it.
         """
         cdef ConfigId partner[8]
         cdef int32_t queue[8]
@@ -484,7 +482,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except FAILED nogil:
-        """Record where omitted members continue under some guards: at a place, or at children of it."""
+        """Record the places where omitted members continue under some guards: a place, or its children."""
         cdef Nodes n = self.context.tries.nodes(place)
         cdef int32_t k
         cdef NodeId node = node_at(place)
@@ -502,7 +500,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil:
-        """Return whether some of the guards may allow a byte of the characters in a subtree."""
+        """Return whether any of the guards may allow a byte of the characters in a subtree."""
         cdef const SubtreeSummary* at = &self.trie.summaries[summary]
         cdef const uint64_t* words
         cdef GuardId guard
@@ -519,8 +517,8 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
         """Replace ALL_UNDER by the nodes under the place before it where a whole character ends.
 
-        Nodes where the guard allows no next byte are left out. The order of the trie is kept. Return whether there was
-        one.
+        Nodes where the guard allows no next byte are excluded. The order of the trie is kept. Return whether
+        there was an ALL_UNDER.
         """
         cdef vector[PlaceId] opened
         cdef NodeId i, node
@@ -560,7 +558,7 @@ cdef enum:
 cdef inline int take(
     TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out
 ) except FAILED nogil:
-    """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
+    """Allow the tokens of the nodes from ``node`` to before ``stop_node`` with any stack."""
     cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
     if out.bits != NULL:
         allow(out.bits, s.nodes.tokens, t, stop)
@@ -574,7 +572,7 @@ cdef inline int take(
 
 @cython.final
 cdef class TrieWalk(MaskPart):
-    """Performs walks, one at a time. Nothing is kept between walks."""
+    """Performs walks, one at a time. No data are kept between walks."""
 
     def __cinit__(
         self,
@@ -600,8 +598,8 @@ cdef class TrieWalk(MaskPart):
         """Walk the subtrees at some places. Write the result to ``out``, which must be new.
 
         ``cut``: the state of an interrupted walk whose result is ``out``, or NULL. If the work limit is
-        reached after it, this one is interrupted, and the result is incomplete. Returns of the start itself,
-        before any byte, are not recorded: see ``LocalMasks.keep_groups``.
+        reached, this walk is interrupted, and the result is incomplete. Returns of the start itself, before
+        any byte, are not recorded: see ``LocalMasks.keep_groups``.
         """
         cdef WalkState s
         cdef size_t r
@@ -652,7 +650,7 @@ cdef class TrieWalk(MaskPart):
     cdef int keep_cut(
         self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& out, const WalkState* s, size_t job
     ) except FAILED nogil:
-        """Save an interrupted walk. ``s``: NULL if the walk itself is done."""
+        """Save an interrupted walk. ``s``: NULL if the walk itself is complete."""
         cdef CutWalk* cut
         self.cut.resize(self.cut.size() + 1)
         cut = &self.cut.back()
@@ -671,7 +669,7 @@ cdef class TrieWalk(MaskPart):
         return 0
 
     cdef bint take_cut(self, const WalkQuery& query, vector[PlaceId]& places, CutWalk* cut) except FAILED nogil:
-        """Restore an interrupted walk, if there is one. Return whether there is."""
+        """Restore an interrupted walk, and return True, if there is one."""
         cdef size_t k
         cdef WalkQuery other
         for k in range(self.cut.size()):
@@ -816,7 +814,7 @@ cdef class TrieWalk(MaskPart):
     cdef int emit(
         self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except FAILED nogil:
-        """Record the tokens and the returns of a configuration at a node. Return how the walk continues."""
+        """Record the tokens and returns of a configuration at a node. Return how the walk must continue."""
         cdef const Config* config = &self.space.configs[c]
         # most configurations have no such members: not even a call, for nodes are many
         cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out) if config.reads else 0
@@ -856,7 +854,7 @@ cdef class TrieWalk(MaskPart):
     ) except? BITS_FAILED nogil:
         """Record the places where omitted members of a configuration continue.
 
-        The semantic state decides about these members, so their tokens are tried on the actual configuration.
+        The semantic state decides on these members, so their tokens are tried on the actual configuration.
         The members that are present are valid regardless. Return the guards under which omitted members
         continue under the node.
         """

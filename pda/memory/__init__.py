@@ -1,1 +1,1 @@
-"""Data structures, independent of grammars and vocabularies."""
+"""Data structures that are independent of grammars and vocabularies."""

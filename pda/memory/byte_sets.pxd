@@ -21,7 +21,7 @@ cdef inline bint share_byte(const uint64_t* a, const uint64_t* b) noexcept nogil
 
 
 cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept nogil:
-    """Return the number of members of a set, given by words."""
+    """Return the number of members of a set, which is given as words."""
     cdef int32_t k, found = 0
     cdef uint64_t left
     for k in range(count):
@@ -42,7 +42,7 @@ cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcep
 
 
 cdef inline int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except FAILED nogil:
-    """Append the members of a set in order, until the list has ``most``."""
+    """Append the members of a set in order, until the list has ``most`` items."""
     cdef size_t i
     cdef uint64_t word
     cdef int32_t found

@@ -116,14 +116,14 @@ cdef class WorkMeter:
         self.may_release = True
 
     cdef inline int spend(self, int64_t units) except FAILED nogil:
-        """Count some work. Called by every loop whose length depends on a request."""
+        """Count some work. Every loop whose length depends on a request calls this."""
         self.credit -= units
         if self.credit < 0:
             self.check()
         return 0
 
     cdef inline int hold(self, int64_t n) except FAILED nogil:
-        """Count bytes that live as long as the store, or the family of matchers."""
+        """Count bytes that exist as long as the store, or the family of matchers."""
         if self.account is not None:
             self.account.memory_left -= n
             if self.account.memory_left < self.kept:
@@ -164,7 +164,7 @@ cdef class StoreLock:
     cdef inline bint may_read(self) except FAILED:
         """Return whether finished data may be read now without taking the lock.
 
-        This is so if no thread is inside, or another thread is at a check of its work. It stays so until this
-        thread releases the GIL. Waits for it. False if this thread itself is inside.
+        They may if no thread is inside, or another thread is at a check of its work, until this thread
+        releases the GIL. Waits for this. Returns False if this thread itself is inside.
         """
         return self.owner == 0 or self.may_read_inside()

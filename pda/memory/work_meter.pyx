@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Work: the computation of requests, in units that are independent of the machine and its load.
 
-One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few words
-of a mask. Loops whose length depends on a request count their units. Every 100,000 units (about a
+One unit is a step of about ten nanoseconds: the look-up of a term, the visit of a node of the vocabulary, a
+few words of a mask. Loops whose length depends on a request count their units. Every 100,000 units (about a
 millisecond) a check tests whether the request has units left, was not cancelled, no signal has arrived, and
 the call is within its time limit. The first check of a call that only computes (``let_release``) releases the
 GIL, after about 200 microseconds; other calls release it briefly every few milliseconds. A check also lets
@@ -48,7 +48,7 @@ cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock 
 cdef class WorkAccount:
     """The remaining work and memory of one request, over all its calls. Safe to cancel from another thread.
 
-    ``event``: like ``threading.Event``; also cancels, once it is set. ``limits``: has ``max_memory``,
+    ``event``: like ``threading.Event``; once set, it also cancels. ``limits``: an object with ``max_memory``,
     ``max_terms`` and ``max_semantic_states``, which bound the data that the request adds to the store; data
     of earlier requests are free.
     """
@@ -85,7 +85,7 @@ cdef class WorkAccount:
         self.memory_left = min(self.memory_left + n, ENDLESS)
 
     def begin(self):
-        """Return the account of a new matcher: this one was charged for reading and compiling its grammar."""
+        """Return the account of a new matcher. Reading and compiling were charged to this one."""
         cdef WorkAccount account = WorkAccount(self.allowance)
         account.memory = self.memory
         account.max_terms = self.max_terms
@@ -103,7 +103,7 @@ cdef class WorkAccount:
         self.moved = True
 
     def ease(self, WorkAccount other not None):
-        """Raise the allowance to that of another account of the same grammar."""
+        """Raise the allowance to the allowance of another account of the same grammar."""
         cdef int64_t spent = min(self.allowance - self.left, other.allowance - other.left)
         self.allowance = max(self.allowance, other.allowance)
         self.left = self.allowance - spent
@@ -115,14 +115,14 @@ cdef class WorkAccount:
     def hold(self, n):
         """Count bytes allocated in Python.
 
-        Raises: BudgetError if they exceed the limit of the request.
+        Raises: BudgetError if the bytes exceed the limit of the request.
         """
         self.memory_left -= n
         if self.memory_left < 0:
             raise BudgetError("max_memory", self.memory, MEMORY_TEXT)
 
     def cancel(self):
-        """End the running call of this request at its next check, and later ones that need work."""
+        """End the running call of this request at its next check, and later calls that need work."""
         atomic_write(self.is_cancelled, True)
 
 
@@ -150,7 +150,7 @@ cdef class WorkMeter:
         self.spend(units)
 
     cdef int refuse_memory(self, int64_t n) except FAILED nogil:
-        """Raise the error of a request that exceeds its memory limit by an allocation, which was not made."""
+        """Raise the error for a request that would exceed its memory limit by an allocation."""
         self.account.memory_left += n
         raise BudgetError("max_memory", self.account.memory, MEMORY_TEXT)
 
@@ -199,7 +199,7 @@ cdef class WorkMeter:
         return 0
 
     cdef int look(self) except FAILED nogil:
-        """Let signal handlers run, and threads that wait to run or to read: all data are consistent now."""
+        """Let signal handlers run, and threads that wait to run or to read. All data are consistent now."""
         cdef Pause before
         cdef int turns = 0
         with gil:
@@ -227,7 +227,7 @@ cdef class WorkMeter:
     cdef int settle(self) except FAILED:
         """Wait until the data of the store may be read, for up to a millisecond.
 
-        Raises: StackmaskError if the call under way is one of this thread, as in a finalizer that runs in it.
+        Raises: StackmaskError if the running call belongs to this thread, as in a finalizer inside the call.
         """
         if not self.running:
             return 0
@@ -241,7 +241,7 @@ cdef class WorkMeter:
         return 0
 
     cdef bint keep_reserve(self) noexcept:
-        """Reserve a part of the request's work and memory. Return False if only the reserve is left.
+        """Reserve part of the request's work and memory. Return False if only the reserve is left.
 
         The caller must release the reserve again. The units up to the next check are ignored.
         """
@@ -266,7 +266,7 @@ cdef class WorkMeter:
         self.close()
 
     cdef void pause(self, Pause* before) noexcept:
-        """Begin to run Python within a call, holding the GIL."""
+        """Begin to run Python code in a call, holding the GIL."""
         before.may_release = self.may_release
         before.running = self.running
         self.may_release = self.running = False
@@ -289,22 +289,20 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class StoreLock:
-    """The lock of a store, held during every call that steps or computes masks. Cost: a comparison if it is
-    free.
+    """The lock of a store, held during every call that steps or computes masks. Cost: a comparison if free.
 
-    It is acquired and released by threads that hold the GIL, so the owner is just a number. The thread inside
+    Threads that acquire or release the lock hold the GIL, so the owner is just a number. The thread inside
     may release the GIL: finished data can then be read at the checks of its call (``may_read``), where all
-    data are consistent. Python's locks read the clock whenever they are acquired; one is used only if there
-    is something to wait for.
+    data are consistent. Python's locks read the clock at each acquisition, so one is used only for waiting.
 
     If memory runs out in the middle of a change, its progress is unknown: the lock is then spoiled, and never
-    acquired again. So every change of a store is inside, and ends with ``give(False)`` if it was not
-    completed.
+    acquired again. So every change of a store happens inside, and ends with ``give(False)`` if it is
+    incomplete.
 
-    A forked process lacks the other threads. Data that one of them was changing are spoiled there.
+    A forked process lacks the other threads. Data that another thread was changing are spoiled there.
 
     Raises: StackmaskError if the thread inside enters again: an action or resolver used its own matcher.
-        SpoiledError if it is spoiled.
+    SpoiledError if the lock is spoiled.
     """
 
     def __cinit__(self, WorkMeter meter=None):
@@ -325,7 +323,7 @@ cdef class StoreLock:
             PyThread_free_lock(self.lock)
 
     cdef int take(self, WorkAccount account) except FAILED:
-        """Enter. The work inside is charged to ``account``; None: to no request, without a limit."""
+        """Enter. ``account``: charged with the work inside; None: no request is charged, without a limit."""
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
         if self.owner or self.woken:
             if self.owner == me:
@@ -349,9 +347,9 @@ cdef class StoreLock:
         return 0
 
     cdef void give(self, bint done) noexcept:
-        """Leave. Call it in a ``finally``, with whether its ``try`` was completed.
+        """Leave. Call this in a ``finally``. ``done``: whether the ``try`` was completed.
 
-        Allocates no memory: the lock must be released even if there is none left.
+        This allocates no memory, since the lock must be released even without memory.
         """
         if not done and memory_ran_out():  # mutant: spoiled
             self.spoiled = True
@@ -369,7 +367,7 @@ cdef class StoreLock:
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef bint may_read_inside(self) except FAILED:
-        """Do the same as ``may_read`` if a thread is inside."""
+        """As ``may_read``, if a thread is inside."""
         if not self.is_held():
             return False
         self.meter.settle()
@@ -401,7 +399,7 @@ cdef class StoreLock:
         return self.is_held()
 
     def enter(self, WorkAccount account):
-        """Enter from Python; ``leave`` in a ``finally``."""
+        """Enter from Python. Call ``leave`` in a ``finally``."""
         self.take(account)
 
     def leave(self, bint done):
@@ -417,7 +415,7 @@ cdef class StoreLock:
 
 
 cdef bint memory_ran_out() noexcept:
-    """Return whether the current error is a MemoryError. Allocates no memory."""
+    """Return whether the current error is a MemoryError. This allocates no memory."""
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* trace

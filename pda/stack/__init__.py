@@ -1,1 +1,1 @@
-"""Stack frames and configurations: closure under calls and returns, and the step by a byte or token."""
+"""Stack frames and configurations, their closure under calls and returns, and steps by bytes and tokens."""

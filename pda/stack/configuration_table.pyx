@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Configurations as values: sets of members (local state, frame, semantic state), sorted and interned.
 
-They are created by the closure (``closure``); byte steps and token steps lead from one to the next.
+The closure (``closure``) creates configurations; byte steps and token steps lead from one to the next.
 """
 
 cimport cython
@@ -30,7 +30,7 @@ cdef class FrameGraph:
     """The frames of one family of matchers, or of the mask walks of one store.
 
     ``is_walk``: the bottom frame represents an unknown stack. ``is_summary``: each frame except the bottom
-    represents all equivalent activations of a rule; its edges are set once all are known.
+    represents all equivalent activations of a rule; its edges are set once all of them are known.
     """
 
     def __cinit__(
@@ -51,7 +51,7 @@ cdef class FrameGraph:
         self.intern_frame(bottom)
 
     cdef FrameId intern_frame(self, vector[Edge]& items) except ID_FAILED nogil:
-        """Return the frame of some edges, in any order."""
+        """Return the frame with these edges, which are in any order."""
         cdef uint64_t h = 31
         cdef size_t i, n
         cdef FrameId id
@@ -105,7 +105,7 @@ cdef class FrameGraph:
         return id
 
     cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except ID_FAILED nogil:
-        """Return a new frame that stands for many. It has no edges until ``set_summary_edges``."""
+        """Return a new frame that represents many. It has no edges until ``set_summary_edges``."""
         cdef Frame frame
         frame.first = frame.count = 0
         frame.keys_forbid = keys_forbid
@@ -116,7 +116,7 @@ cdef class FrameGraph:
         return <int32_t>self.frames.size() - 1
 
     cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except ID_FAILED nogil:
-        """Give a frame of ``add_summary_frame`` its edges, in the order given."""
+        """Give a frame from ``add_summary_frame`` its edges, in the given order."""
         self.frames[frame].first = <int32_t>self.edges.size()
         self.frames[frame].count = <int32_t>items.size()
         self.edges.append(items.begin(), items.end())
@@ -130,7 +130,7 @@ cdef class FrameGraph:
     # -- liveness under pending restrictions ---------------------------------------------------------
 
     cdef uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil:
-        """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
+        """Return, as bits, the guards with which the bottom can be reached after a return to ``frame`` with
         ``guard`` pending. For the end of the grammar: 1 if it can be reached, else 0."""
         cdef vector[uint64_t] todo
         cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
@@ -201,7 +201,7 @@ cdef class FrameGraph:
         return False
 
     cdef uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil:
-        """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
+        """Return the guards (as bits) under which the bottom can be reached from here; 0 means a dead end."""
         cdef Ends out
         cdef uint64_t pending, bits = 0
         self.terms.ends(state, ANY_BYTE, &out)
@@ -247,7 +247,7 @@ cdef class ConfigDraft:
         self.indexed = 0
 
     cdef void forget_ends(self) noexcept nogil:
-        """Clear everything but the members. A closure computes it again."""
+        """Clear everything except the members. A closure computes the rest again."""
         self.pops.clear()
         self.accepting = False
         self.reads = 0
@@ -255,7 +255,7 @@ cdef class ConfigDraft:
     cdef int add_member(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
         """Add a member, if it is new. Raises: BudgetError if there are too many.
 
-        Cost: a look-up; one pass over a short list.
+        Cost: a look-up, or one pass over a short list.
         """
         cdef Member m
         cdef size_t i, n = self.members.size()
@@ -305,7 +305,7 @@ cdef class ConfigDraft:
         return 0
 
     cdef int sort_items(self) except FAILED nogil:
-        """Sort members and returns, each once."""
+        """Sort members and returns, and remove duplicates."""
         if self.members.size() > 1:
             sort_members(self.members)
         if self.pops.size() > 1:
@@ -314,7 +314,7 @@ cdef class ConfigDraft:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes of the scratch, which never shrinks."""
+        """Return the bytes of the scratch data, which never shrink."""
         cdef size_t held = sizeof(Member) * self.members.capacity() + sizeof(Pop) * self.pops.capacity()
         return held + self.seen.nbytes()
 
@@ -329,7 +329,7 @@ cdef inline bint is_same_member(Member x, Member y) noexcept nogil:
 
 @cython.final
 cdef class ConfigTable:
-    """The configurations over the frames of one space, each once, and their transition rows."""
+    """The configurations over the frames of one space, each stored once, with their transition rows."""
 
     def __cinit__(
         self,
@@ -347,7 +347,7 @@ cdef class ConfigTable:
         self.intern(self.draft, 0)      # DEAD
 
     cdef CalleeId callee_of(self, const Callee& callee) except ID_FAILED nogil:
-        """Return the id of a call that a walk does not enter."""
+        """Return the id of a call that walks do not enter."""
         cdef uint64_t key = mix(mix(71, <uint32_t>callee.body), <uint32_t>callee.continuation)
         cdef CalleeId at
         key = mix(key, <uint32_t>callee.frame)
@@ -369,7 +369,7 @@ cdef class ConfigTable:
     cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
         """Return the id of a configuration whose members are sorted and distinct.
 
-        Raises: BudgetError if it is new and exceeds the limit.
+        Raises: BudgetError if the configuration is new and exceeds the limit.
         """
         cdef uint64_t h
         cdef size_t i
@@ -399,7 +399,7 @@ cdef class ConfigTable:
         return id
 
     cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil:
-        """Return whether a configuration has the content of a draft."""
+        """Return whether a configuration has the same content as a draft."""
         cdef Config* c = &self.configs[config]
         cdef size_t i, n = draft.members.size(), p = draft.pops.size()
         cdef const Member* mine = self.members.data() + c.first
@@ -429,7 +429,7 @@ cdef class ConfigTable:
         return True
 
     cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except ID_FAILED nogil:
-        """Enter a configuration that is new."""
+        """Add a new configuration."""
         cdef Config config
         cdef size_t i, n = draft.members.size()
         cdef SemId sem
@@ -467,7 +467,7 @@ cdef class ConfigTable:
         return <int32_t>self.configs.size() - 1
 
     cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except ID_FAILED nogil:
-        """Return the configuration of a single member, without its calls."""
+        """Return the configuration of a single member, without the closure of its calls."""
         cdef Member m
         m.state = state
         m.frame = frame
@@ -477,7 +477,7 @@ cdef class ConfigTable:
         return self.intern(self.draft, 1)
 
     cdef ConfigId of_members(self, vector[Member]& members) except ID_FAILED nogil:
-        """Return the configuration of some members, distinct, in any order."""
+        """Return the configuration of some distinct members, in any order."""
         self.draft.clear()
         copy_items(self.draft.members, members)
         self.draft.sort_items()

@@ -1,9 +1,9 @@
 # distutils: language = c++
 """Configurations: the positions in the grammar after a text, as sets of (local state, frame, semantic state).
 
-A history is a list of their ids. One object for each task: the frames (a graph-structured stack), the table
-of configurations, their closure, steps by bytes, steps by tokens, and counts of tokens. This module's space
-owns them all.
+A history is a list of configuration ids. There is one object for each task: frames (a graph-structured
+stack), the table of configurations, their closure, steps by bytes, steps by tokens, and counts of tokens.
+This module's space owns these objects.
 """
 
 cimport cython
@@ -90,7 +90,7 @@ cdef inline uint64_t link_hash(CallNodeId node, const Edge& edge) noexcept nogil
 
 @cython.final
 cdef class Closure:
-    """Close the members of its draft, over the frames and configurations of one space.
+    """Closes the members of its draft, over the frames and configurations of one space.
 
     Add members to ``draft``. Then ``close`` returns the id, or ``complete`` leaves the closed draft.
     """
@@ -121,8 +121,8 @@ cdef class Closure:
     cdef int return_from(self, Member m, GuardId guard) except ID_FAILED nogil:
         """Add the states after the return of a member that may end here.
 
-        In a walk, states after an action that needs the semantic state, or that may forbid, are left out.
-        ``reads`` has the guards under which they would continue.
+        In a walk, states after an action that needs the semantic state, or that may forbid, are omitted.
+        ``reads`` has the guards under which such states would continue.
         """
         cdef int32_t e
         cdef TermId continuation
@@ -161,7 +161,7 @@ cdef class Closure:
         return 0
 
     cdef int return_to_bottom(self, Member m, GuardId guard) except ID_FAILED nogil:
-        """Record a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
+        """Record a return to the bottom frame, which is the grammar's end or the unknown stack of a walk."""
         cdef Pop pop
         if not self.is_walk:
             self.draft.accepting = True
@@ -177,7 +177,7 @@ cdef class Closure:
     # -- calls -------------------------------------------------------------------------------------
 
     cdef int call_from(self, Member m) except ID_FAILED nogil:
-        """Enter the calls in first position of a member into the nodes of this position.
+        """Enter a member's calls in first position into the nodes of this position.
 
         Tests of object keys are decided at once. The continuation of a test that holds is added as a member,
         and its calls are followed in turn. Return NEEDS_STATE if a test needs the semantic state.
@@ -216,7 +216,7 @@ cdef class Closure:
             next += 1
 
     cdef int collect_caller(self, Member m, CallSite site) except ID_FAILED nogil:
-        """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
+        """Enter a member into the node of the rule that it calls; for a tail call, enter its own callers."""
         cdef Edge edge
         cdef int32_t e
         cdef CallNodeId n
@@ -280,7 +280,7 @@ cdef class Closure:
     cdef uint8_t weight_of(self, RuleId rule) except? UNWEIGHED nogil:
         """Return whether many rules can be called in first position of a rule: LIGHT, LEVEL or HEAVY. Cached.
 
-        A LEVEL only leads to another such rule, such as levels of operators. A walk ends at the last one of a
+        A LEVEL only leads to another heavy rule, as levels of operators do. A walk ends only at the last of a
         few levels, not at each.
         """
         cdef vector[RuleId] found, others
@@ -305,9 +305,9 @@ cdef class Closure:
     cdef int first_rules(
         self, RuleId rule, RuleId without, size_t most, vector[RuleId]& found
     ) except FAILED nogil:
-        """List a rule and those that can be called in first position of it, up to a limit.
+        """List a rule and the rules that can be called in its first position, up to a limit.
 
-        ``without``: a rule that is not entered; the rule itself where each is.
+        ``without``: a rule that is not entered; the listed rule itself if all rules are entered.
         """
         cdef SiteList calls
         cdef TermId body
@@ -384,7 +384,7 @@ cdef class Closure:
         return n
 
     cdef int pass_test(self, Member m, CallSite site, TestId test) except ID_FAILED nogil:
-        """Add the continuation of a key test, if the test holds and the continuation is alive."""
+        """Add the continuation of a key test if the test holds and the continuation is alive."""
         cdef int alive
         m.sem = self.semantics.test(m.sem, test)
         if m.sem == NEEDS_STATE:
@@ -406,7 +406,7 @@ cdef class Closure:
     cdef int returns_alive(self, Member m, CallSite site) except ID_FAILED nogil:
         """Return whether (1 or 0) the continuation of a call is alive, or NEEDS_STATE.
 
-        If the rule itself tests keys of this object, its own members are tested instead.
+        If the rule itself tests keys of this object, the members of the rule are tested instead.
         """
         cdef const Call* call = &self.terms.call_table[site.call]
         if call.kind == CALL_RULE and call.action != ACTION_KEYED:
@@ -456,16 +456,16 @@ cdef class Closure:
         return 0
 
     cdef bint begins_count(self, TermId state) noexcept nogil:
-        """Return whether a text with counted tokens begins in a local state: none of its bytes has been read.
+        """Return whether a text with counted tokens begins in a local state, with none of its bytes read.
 
-        Such a text is not empty, and no state inside it has the same strings. So none is in this state.
+        Such a text is not empty, and no state inside it has the same strings as its beginning.
         """
         return self.counted_starts.get(state) != NO_VALUE
 
     cdef TermId body_of(self, CallNode node, SemId* sem) except ID_FAILED nogil:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
 
-        If a walk does not know the answer, it uses a bound of all answers, and ``sem`` becomes unsure.
+        A walk that does not know the answer uses an upper bound of all answers, and ``sem`` becomes unsure.
         """
         cdef Call call = self.terms.call_table[node.call]
         cdef TermId body
@@ -501,7 +501,7 @@ cdef class Closure:
     # -- both passes -------------------------------------------------------------------------------
 
     cdef ConfigId close(self) except ID_FAILED nogil:
-        """Close the draft and intern it; READS_STATE if a walk can decide nothing."""
+        """Close the draft and intern it; return READS_STATE if a walk can decide nothing."""
         if self.complete() == READS_STATE:
             return READS_STATE
         return self.table.intern(self.draft, self.ends)
@@ -517,7 +517,7 @@ cdef class Closure:
         return self.close()
 
     cdef int complete(self) except ID_FAILED nogil:
-        """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
+        """Close and sort the members of the draft. Return READS_STATE if a walk can decide nothing, or 0."""
         cdef size_t i = 0
         cdef Member m
         cdef Nullability nu
@@ -537,7 +537,7 @@ cdef class Closure:
         return READS_STATE if self.is_walk and self.knows_nothing() else 0
 
     cdef int begin(self) except ID_FAILED nogil:
-        """Clear the scratch of the last closure."""
+        """Clear the scratch data of the last closure."""
         self.draft.forget_ends()
         self.levels = 0
         self.nodes.clear()
@@ -571,7 +571,7 @@ cdef class Closure:
         return 0
 
     cdef int call_all(self) except ID_FAILED nogil:
-        """Add the bodies that members call. Members whose object can have no further key are dropped.
+        """Add the bodies that members call. Members whose object cannot have another key are dropped.
 
         Return NEEDS_STATE if this requires knowing a key.
         """
@@ -597,7 +597,7 @@ cdef class Closure:
         return self.open_calls()
 
     cdef int drop_nonlocal(self) except ID_FAILED nogil:
-        """Drop members that consume nothing themselves: their successors are already included."""
+        """Drop members that consume nothing themselves, since their successors are already included."""
         cdef size_t i, n = 0
         for i in range(self.draft.members.size()):
             if self.terms.terms[self.draft.members[i].state].flags & F_LOCAL:
@@ -618,7 +618,7 @@ cdef class Closure:
         return True
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes of the scratch, which never shrinks."""
+        """Return the bytes of the scratch data, which never shrink."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
         held += sizeof(Edge) * self.callers.capacity() + self.node_seen.nbytes() + self.tail_seen.nbytes()
         held += self.returned.nbytes() + self.link_seen.nbytes() + self.counted_starts.nbytes()
@@ -640,7 +640,7 @@ cdef enum:
 
 @cython.final
 cdef class ByteSteps:
-    """Compute steps, and store them in transition rows, which ``ConfigTable.known_step`` reads."""
+    """Computes steps, and stores them in transition rows, which ``ConfigTable.known_step`` reads."""
 
     def __cinit__(self, ConfigTable table not None, Closure closure not None):
         self.terms = table.terms
@@ -653,7 +653,7 @@ cdef class ByteSteps:
     cdef ConfigId close_draft(self) except ID_FAILED nogil:
         """Close the draft of a step. If members call or return, the result is cached.
 
-        Equivalent names, regardless of their spelling, are followed by the same members.
+        The same members follow equivalent names, regardless of their spelling.
         """
         cdef const Member* mine
         cdef const Member* other
@@ -729,7 +729,7 @@ cdef class ByteSteps:
     cdef StepRowId make_row(self, ConfigId config) except ID_FAILED nogil:
         """Find the byte classes of a configuration and create its transition row.
 
-        A capture records the exact byte, so its successors are rarely reached twice: then NEVER_A_ROW.
+        Captures record the exact bytes, so successors are rarely reached twice. This returns NEVER_A_ROW.
         """
         cdef Config c = self.table.configs[config]
         cdef int32_t i
@@ -751,7 +751,7 @@ cdef class ByteSteps:
         return c.row
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the approximate number of bytes of the steps outside of rows, and of their closures."""
+        """Return the approximate number of bytes of the steps outside rows, and of their closures."""
         cdef size_t held = self.single_steps.nbytes() + self.draft_index.nbytes()
         return held + sizeof(Member) * self.drafted.capacity() + DRAFT_BYTES * self.closed.size()
 
@@ -807,7 +807,7 @@ cdef class TokenCounts:
         return False
 
     cdef ConfigId after_token(self, ConfigId config) except ID_FAILED nogil:
-        """Return the configuration after the end of a token that led here. Cost: a look-up once it is known."""
+        """Return the configuration after the end of a token that led to this one. Cost: a cached look-up."""
         cdef ConfigId found = self.known.get(config)
         if found == NO_VALUE:
             found = self.charge(config)
@@ -844,7 +844,7 @@ cdef class TokenCounts:
         return self.table.intern(self.draft, self.table.configs[config].ends)
 
     cdef int add_counted(self) except ID_FAILED nogil:
-        """Add the counted members: for each local state one that continues, and one that ends a character."""
+        """Add the counted members: one that continues and one that ends a character, for each local state."""
         cdef size_t i = 0, first, last
         cdef Member m
         cdef Edge edge
@@ -883,7 +883,7 @@ cdef class TokenCounts:
         return 0
 
     cdef TermId rest_of_character(self, TermId state) except ID_FAILED nogil:
-        """Return the rest of the character that a local state is inside; EMPTY if it is between two."""
+        """Return the rest of the character that a local state is inside; EMPTY if between characters."""
         cdef vector[TermId] both
         cdef uint64_t words[4]
         cdef TermId found
@@ -898,7 +898,7 @@ cdef class TokenCounts:
         return found if self.terms.emptiness.is_live(self.terms, found) else EMPTY
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the approximate number of bytes of the cached token ends and the scratch."""
+        """Return the approximate number of bytes of the cached token ends and the scratch data."""
         cdef size_t held = self.known.nbytes() + sizeof(CountedMember) * self.counted.capacity()
         return held + sizeof(Edge) * self.edges.capacity()
 
@@ -919,7 +919,7 @@ cdef enum:
 
 
 cdef TermId mk_end(TermStore terms, Literal literal, int32_t consumed) except ID_FAILED nogil:
-    """Return the rest of a literal after some bytes."""
+    """Return the remainder of a literal after some bytes."""
     return terms.make.mk_literal(terms, literal.first + consumed, literal.length - consumed)
 
 
@@ -940,8 +940,8 @@ cdef class TokenSteps:
     ) except ID_FAILED nogil:
         """Return the configuration after a token, whose text is given, or DEAD.
 
-        A configuration stores its first token and the target. At the second token it gets a row, and the step
-        is stored in ``noted``. ``remembered`` finds both.
+        A configuration stores its first token and this token's target. At the second token it gets a row, and
+        the step is stored in ``noted``. ``remembered`` finds both.
         Cost: three dependent loads per byte once the steps are known.
         """
         cdef ConfigId next = self.step_bytes(config, token, text, length)
@@ -952,7 +952,7 @@ cdef class TokenSteps:
     cdef ConfigId step_bytes(
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except ID_FAILED nogil:
-        """Step by bytes as far as there are rows, then leap."""
+        """Step by bytes as long as there are rows, then leap."""
         cdef size_t i
         cdef ConfigId next
         cdef StepRowId row
@@ -985,7 +985,7 @@ cdef class TokenSteps:
         return config
 
     cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except ID_FAILED nogil:
-        """Store the target of a token, over an older entry. The table grows with the number of steps."""
+        """Store the target of a token, replacing older entries. The table grows with the number of steps."""
         cdef size_t size = self.noted.size()
         cdef TokenStep* step
         if self.noted_since >= size and size < MOST_NOTED:
@@ -1043,7 +1043,7 @@ cdef class TokenSteps:
         return self.table.intern(self.closure.draft, self.closure.ends)
 
     cdef int take_members(self, const Member* members, size_t count) except FAILED nogil:
-        """Start at some members, with no byte of their literals consumed."""
+        """Start at some members, of whose literals no byte is consumed."""
         cdef size_t i
         cdef PartialMember at
         at.consumed = 0
@@ -1054,7 +1054,7 @@ cdef class TokenSteps:
         return 0
 
     cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except FAILED nogil:
-        """Consume a byte. Return whether the member can; clear ``skips_closure`` if it must be closed."""
+        """Consume a byte. Return whether the member can; clear ``skips_closure`` if a closure is needed."""
         cdef TermId state
         cdef Term u = self.terms.terms[at.member.state]
         if u.kind == K_SEQ:
@@ -1076,7 +1076,7 @@ cdef class TokenSteps:
         return True
 
     cdef TermId state_of(self, PartialMember at) except ID_FAILED nogil:
-        """Return the local state of a member after the bytes consumed."""
+        """Return the local state of a member after the consumed bytes."""
         cdef Term u = self.terms.terms[at.member.state]
         cdef TermId left
         if not at.consumed:
@@ -1087,7 +1087,7 @@ cdef class TokenSteps:
         return self.terms.mk_seq(left, u.seq.rest)
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the bytes of the cached steps, and of the scratch."""
+        """Return the bytes of the cached steps and the scratch data."""
         return sizeof(TokenStep) * self.noted.size() + sizeof(PartialMember) * self.partial.capacity()
 
 
@@ -1134,11 +1134,11 @@ cdef class ConfigSpace:
         self.edges.borrow(self.graph.edges)
 
     cdef int32_t test_around(self, FrameId frame, int32_t level, int32_t most) except ID_FAILED nogil:
-        """Return the test that distinguishes the texts of a capture, -1 if there is none, or it is unknown.
+        """Return the test that distinguishes the texts of a capture, or -1 if there is none or it is unknown.
 
-        ``level``: the number of captures open within it. ``most``: the maximum number of enclosing calls to
+        ``level``: the number of captures open inside it. ``most``: the maximum number of enclosing calls to
         search.
-        Cost: the edges of the frames there, once for each frame.
+        Cost: linear in the edges of the frames there, once for each frame.
         """
         cdef uint64_t key = (<uint64_t>frame << 8) | <uint64_t>level
         cdef int32_t found = self.tests_around.get(key), other
@@ -1164,9 +1164,9 @@ cdef class ConfigSpace:
         return found
 
     cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil:
-        """Return the configuration that tokens are tried on first: the same with the stand-ins of its values.
+        """Return the configuration on which tokens are tried first, with stand-ins of this one's values.
 
-        If a successor has ``reads``, some of its parses are left out: the values themselves must decide.
+        If a successor has ``reads``, some of its parses are omitted: the values themselves must decide.
         """
         cdef Member m
         cdef int32_t i, first = self.configs[config].first

@@ -1,1 +1,1 @@
-"""Hash-consed regular terms: construction, derivatives, decision procedures. Independent of vocabularies and stacks."""
+"""Hash-consed regular terms: construction, derivatives, decision procedures. Vocabularies and stacks are not used."""

@@ -1,4 +1,4 @@
-"""Code point ranges to UTF-8 byte sequences, and those to terms."""
+"""From ranges of code points to UTF-8 byte sequences, and from these to terms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Ranges = tuple[tuple[int, int], ...]
 ByteRanges = tuple[tuple[int, int], ...]
 Tree = tuple[tuple[int, "Tree"], ...]
-"""Sets of first bytes, each with what follows."""
+"""Sets of first bytes, each with its continuations."""
 
 # the last code point of each encoded length
 _LENGTH_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
@@ -21,8 +21,8 @@ _LENGTH_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 def byte_sequences(low: int, high: int) -> tuple[ByteRanges, ...]:
     """Return the UTF-8 encodings of ``low..high`` as sequences of byte ranges, in order.
 
-    Each sequence is a product: any choice of bytes out of its ranges encodes a code point of the range,
-    and every code point is in exactly one. Source: R. Cox, "Regular Expression Matching in the Wild" (2010).
+    Each sequence is a product: any choice of bytes in its ranges encodes a code point of the range, and every
+    code point is in exactly one sequence. Source: R. Cox, "Regular Expression Matching in the Wild" (2010).
     """
     out: list[ByteRanges] = []
     todo = [(low, high)]
@@ -51,9 +51,9 @@ def byte_sequences(low: int, high: int) -> tuple[ByteRanges, ...]:
 
 
 def class_term(build: TermBuilder, ranges: Ranges, known: dict[Tree, int]) -> int:
-    """Return the term of one character out of the ranges.
+    """Return the term of one character in the ranges.
 
-    ``known``: the terms of parts of classes already built in this store; new ones are added.
+    ``known``: the terms of parts of classes already built in this store, to which new terms are added.
     Cost: linear in the ranges, except for known parts.
     """
     return _term(build, _tree(ranges), known)
@@ -61,7 +61,7 @@ def class_term(build: TermBuilder, ranges: Ranges, known: dict[Tree, int]) -> in
 
 @lru_cache(4096)
 def _tree(ranges: Ranges) -> Tree:
-    """Return the byte sequences of the ranges by their first bytes; cached for all stores."""
+    """Return the byte sequences of the ranges by their first bytes, cached for all stores."""
     return _join(tuple([sequence for low, high in ranges for sequence in byte_sequences(low, high)]))
 
 

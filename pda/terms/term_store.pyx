@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Terms: their constructors, their derivatives, and the object that owns them."""
+"""Terms: their constructors, their derivatives, and the object that owns terms."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
@@ -88,7 +88,7 @@ cdef enum:
 
 
 cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
-    """Return the rest of a sequence whose first item may be empty in any context; else EPS."""
+    """Return the rest of a sequence whose first item may be empty in any context; for other terms, EPS."""
     cdef Term* u = &table.terms[t]
     if u.kind == K_SEQ and table.terms[u.seq.first].nu.always():
         return u.seq.rest
@@ -96,11 +96,11 @@ cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
 
 
 cdef int drop_included(TermTable table, vector[TermId]& items) except FAILED nogil:
-    """Remove alternatives that another one includes: of a? b? c and b? c, or of (a | b) c? and b, the second.
+    """Remove alternatives that another one includes, such as b? c beside a? b? c, or b beside (a | b) c?.
 
-    A sequence of n optional items has the derivatives of its n suffixes. Without this they would be n
+    A sequence of n optional items has the derivatives of its n suffixes. Without this, there would be n
     alternatives, and again n after each step.
-    Shapes: ``items`` is sorted, without duplicates. Cost: the suffixes of all items, each once, and
+    Shapes: ``items`` is sorted, without duplicates. Cost: linear in the suffixes of all items, each once, and
     their first alternatives.
     """
     cdef vector[uint8_t] dropped
@@ -135,7 +135,7 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except FAILED nog
 
 
 cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except FAILED nogil:
-    """Mark a term as dropped if it is one of the items, and return whether it is."""
+    """Mark a term as dropped if it is one of the items. Return whether it is one."""
     cdef size_t at = lower_bound(items.begin(), items.end(), t) - items.begin()
     if at == items.size() or items[at] != t:
         return False
@@ -148,7 +148,7 @@ cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except
 cdef int mark_suffixes(
     TermTable table, vector[TermId]& items, TermId least, vector[uint8_t]& dropped
 ) except FAILED nogil:
-    """Mark the items that are a suffix of another one whose items before it may be empty."""
+    """Mark the items that are a suffix of another one, in which all previous items may be empty."""
     cdef KeyMap seen
     cdef size_t i, visited = 0
     cdef TermId s
@@ -167,7 +167,7 @@ cdef int mark_suffixes(
 
 
 cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except FAILED nogil:
-    """Mark the items that another one begins with, alone or as an alternative, before what may be empty."""
+    """Mark the items with which another one begins, alone or as an alternative, if its rest may be empty."""
     cdef size_t i
     cdef Term u
     cdef Term v
@@ -215,7 +215,7 @@ cdef int after_set(TermTable terms, SetId set_id, int states) noexcept nogil:
 
 
 cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) except ID_FAILED nogil:
-    """Return states among which are all those after the strings of a term, as bits, or NOT_SEEN."""
+    """Return a superset of the states after the strings of a term, as bits, or NOT_SEEN."""
     cdef Term u = terms.terms[t]
     cdef uint64_t key = (<uint64_t>t << 8) | <uint64_t>states
     cdef int32_t k
@@ -276,7 +276,7 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
 
 
 cdef bint is_wellformed(TermTable terms, TermId t) except FAILED nogil:
-    """Return whether a term visibly contains only well-formed UTF-8. Cost: its operands."""
+    """Return whether a term obviously contains only well-formed UTF-8. Cost: linear in its operands."""
     cdef KeyMap known
     return after(terms, t, 1 << UTF8_BETWEEN, &known, 0) == 1 << UTF8_BETWEEN
 
@@ -313,7 +313,7 @@ cdef TermId mk_group(TermTable table, TermId item) except ID_FAILED nogil:
 
 
 cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
-    """Return whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
+    """Return whether the alternatives ``u`` are the empty string and those of ``item``. Cost: linear."""
     cdef Term t = table.terms[item]
     cdef int32_t k
     if table.kids[u.operands.first] != EPS:
@@ -330,9 +330,9 @@ cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
 
 @cython.final
 cdef class Constructors:
-    """Builds terms from terms; each call is passed the table.
+    """Builds terms from terms; each call receives the table.
 
-    Owner: the store of the terms. ``rules``: the searches that intersections use.
+    Owner: the store of the terms. ``rules``: the searches used by intersections.
     """
 
     def __cinit__(self):
@@ -361,7 +361,7 @@ cdef class Constructors:
         return intern_byte(table, set_id)
 
     cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except ID_FAILED nogil:
-        """Return some bytes of the pool as one term."""
+        """Return a term for bytes of the pool."""
         cdef uint64_t words[4]
         cdef int byte
         if length == 0:
@@ -374,7 +374,7 @@ cdef class Constructors:
         return intern_literal(table, offset, length)
 
     cdef TermId mk_bytes(self, TermTable table, bytes data) except ID_FAILED:
-        """Return the term of exactly these bytes. Equal ones are written to the pool once."""
+        """Return the term of exactly these bytes. Equal bytes are written to the pool once."""
         offset = self.literals.get(data)
         if offset is None:
             offset = table.pool.size()
@@ -385,10 +385,9 @@ cdef class Constructors:
         return self.mk_literal(table, offset, len(data))
 
     cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except ID_FAILED nogil:
-        """Return guard g followed by t, which is not a sequence, as one term; UNDECIDED if that needs two
-        terms.
+        """Return guard g followed by t, which is not a sequence, as one term; UNDECIDED if it takes two.
 
-        If t has a first byte, it decides the guard.
+        If t has a first byte, this byte decides the guard.
         """
         cdef Term u = table.terms[t]
         cdef uint64_t words[4]
@@ -493,9 +492,9 @@ cdef class Constructors:
         return intern_sequence(table, a, b, nu, flags)
 
     cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return two adjacent items of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
+        """Return two adjacent items of a sequence as one, as x{1,3} x{2,5} is x{3,8}; else NO_TERM.
 
-        So n equal optional items are one counter, instead of n states with n alternatives each.
+        So n equal optional items are one counter instead of n states with n alternatives each.
         """
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
@@ -539,7 +538,7 @@ cdef class Constructors:
         return self.mk_alt(table, items, 0)
 
     cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except ID_FAILED nogil:
-        """Return the union of the terms. ``depth``: the number of enclosing alternatives being factored."""
+        """Return the union of the terms. ``depth``: the number of enclosing alternatives under factoring."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
         cdef size_t i, j, n
@@ -713,7 +712,7 @@ cdef class Constructors:
         return 0
 
     cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except ID_FAILED nogil:
-        """Return a term, ``low`` to ``high`` times; ``high`` is UNBOUNDED without a bound."""
+        """Return ``low`` to ``high`` repetitions of a term; ``high`` is UNBOUNDED without a bound."""
         cdef Term t = table.terms[item]
         cdef vector[TermId] others
         cdef int32_t k, flags
@@ -831,7 +830,7 @@ cdef class Constructors:
         return True
 
     cdef TermId mk_not(self, TermTable table, TermId item) except ID_FAILED nogil:
-        """Return the complement of a regular term within all byte strings."""
+        """Return the complement of a regular term among all byte strings."""
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:
             return t.negated
@@ -855,18 +854,17 @@ cdef enum:
 
 
 cdef inline bint is_anchor(TermId t) noexcept nogil:
-    """Return whether a sequence is one of those whose derivatives are also stored for the longer ones.
+    """Return whether a sequence is an anchor, whose derivatives are also stored for longer sequences.
 
-    Sequences with the same end, each with one more item, must have the same anchors, so this depends on the
-    id.
+    Sequences with the same end, each with one more item, must have the same anchors, so the id decides.
     """
     return (<uint32_t>t * <uint32_t>0x9E3779B9) >> (32 - ANCHOR_BITS) == 0
 
 
 cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t) except ID_FAILED nogil:
-    """Add one more alternative, and return the first one.
+    """Add another alternative, and return the first one.
 
-    The list allocates memory, so the first one is stored in it only when a second one comes, which is rare.
+    The list allocates memory, so the first alternative is stored in it only with a second one, which is rare.
     """
     if t == EMPTY or first == EMPTY:
         return first if t == EMPTY else t
@@ -878,9 +876,9 @@ cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t)
 
 @cython.final
 cdef class Derivatives:
-    """The derivatives of the terms of one table; each call is passed the table.
+    """The derivatives of the terms of one table; each call receives the table.
 
-    Owner: the store of the terms. ``simplify``: applied to operands of intersections, or NULL.
+    Owner: the store of the terms. ``simplify``: for operands of intersections, or NULL.
     """
 
     def __cinit__(self, Constructors make not None):
@@ -893,7 +891,7 @@ cdef class Derivatives:
         return self.known.nbytes()
 
     cdef MapId classes_of(self, TermTable table, TermId t) except ID_FAILED nogil:
-        """Return the partition of the bytes that one step of the term distinguishes."""
+        """Return the partition of the bytes that a step of the term distinguishes."""
         cdef Term u
         cdef TermId first = t, item
         cdef MapId found, other
@@ -945,9 +943,9 @@ cdef class Derivatives:
         return found
 
     cdef MapId classes_of_run(self, TermTable table, TermId t) except ID_FAILED nogil:
-        """Return the same for a sequence of many items that may be empty.
+        """Return the result of ``classes_of`` for a sequence of many items that may be empty.
 
-        It is stored for every suffix, since each of them is a state later. Cost: linear for all of them.
+        It is stored for every suffix, since each suffix is a later state. Cost: linear for all suffixes.
         """
         cdef vector[TermId] run
         cdef MapId found, item
@@ -973,7 +971,7 @@ cdef class Derivatives:
         return found
 
     cdef MapId classes_of_kids(self, TermTable table, Term u) except ID_FAILED nogil:
-        """Return the same for alternatives. Literals, maybe thousands, are treated together."""
+        """Return ``classes_of`` for alternatives. Literals, which may be thousands, are treated together."""
         cdef MapId found = MAP_ONE
         cdef TermId kid
         cdef int32_t k, count
@@ -1011,7 +1009,7 @@ cdef class Derivatives:
     cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
         """Return the derivative of a term. It is cached unless it costs no more than a look-up.
 
-        Most terms can continue with one byte only, which needs no classes. So the first derivative is stored
+        Most terms can continue with only one byte, which needs no classes. So the first derivative is stored
         in the term, the others in ``known``.
         """
         cdef Term u = table.terms[t]
@@ -1054,7 +1052,7 @@ cdef class Derivatives:
         return d
 
     cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
-        """Return the class of a byte in the partition of a term; each token class has a separate one."""
+        """Return the class of a byte in the partition of a term. Each token class has a separate class."""
         cdef MapId map
         if symbol >= TOKENS:
             return symbol
@@ -1071,7 +1069,7 @@ cdef class Derivatives:
         return self.make.mk_seq(table, rest, u.seq.rest)
 
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept nogil:
-        """Return whether a term may begin with a byte, if its structure shows it; else True.
+        """Return whether a term may begin with a byte, as far as its structure shows this; else True.
 
         Most names of an object cannot begin with the current byte, and a step tests each one.
         """
@@ -1123,8 +1121,8 @@ cdef class Derivatives:
     cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except FAILED nogil:
         """Compute the derivatives of the anchors in a sequence of many optional items, from the last one.
 
-        Each suffix of such a sequence is a state later. With these, its derivative processes only the items
-        up to its first anchor.
+        Each suffix of such a sequence is a later state. With anchors, a derivative processes only the items
+        up to the first anchor.
         """
         cdef vector[TermId] anchors
         cdef Nullability nu
@@ -1214,12 +1212,11 @@ cdef enum:
 
 
 cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except FAILED nogil:
-    """Return the approximate number of bytes that a text of a term needs, summed over the operands of an
-    intersection.
+    """Return the approximate number of bytes that a text of a term needs, added up over intersections.
 
-    It only guides a search. Terms that are nested too deeply, or not known, count as 0.
+    This only guides a search. Terms that are nested too deeply, or unknown, count as 0.
     ``known``: the results so far, for all searches. Most states of a search share terms, so the results for
-    the ends of a sequence are stored, too. A term deeper than ``MAX_NESTED`` at its first visit counts as 0.
+    the ends of a sequence are also stored. A term deeper than ``MAX_NESTED`` at its first visit counts as 0.
     This may change the order of a search, but never its result.
     """
     cdef Term u = terms.terms[t]
@@ -1279,10 +1276,9 @@ cdef enum:
 
 @cython.final
 cdef class Emptiness:
-    """Decides whether terms of one table are non-empty; each call is passed the table.
+    """Decides whether terms of one table are non-empty; each call receives the table.
 
-    Owner: the store of the terms. Invariant: the answer (``Term.live``) does not depend on what was searched
-    before.
+    Owner: the store of the terms. Invariant: the answer (``Term.live``) does not depend on earlier searches.
     """
 
     def __cinit__(self, Derivatives derivatives not None, uint64_t max_explored=200_000):
@@ -1294,9 +1290,7 @@ cdef class Emptiness:
         return self.efforts.nbytes()
 
     cdef bint is_live(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether the term has a string. Calls are assumed to be productive (ensured by
-        normalisation).
-        """
+        """Return whether the term has a string. Normalisation ensures that calls are productive."""
         cdef Term u = table.terms[t]
         cdef bint answer = True
         cdef TermId s
@@ -1339,11 +1333,11 @@ cdef class Emptiness:
     cdef bint explore(self, TermTable table, TermId t) except FAILED nogil:
         """Search the derivatives of a regular term for a nullable one, alternating between two orders.
 
-        The oldest first finds a shortest string. If all strings are long, as in a pattern with a
-        minimal length, it would visit every state first. The other order takes the state that seems to need
-        the fewest bytes (`effort`). It needs about as many steps as the string has bytes. Before both, the
-        last endings that searches found are tried, since most states of a walk end alike.
-        Cost: at most twice what the better of both orders visits, and the bytes of the remembered endings.
+        The order from the oldest state finds a shortest string. If all strings are long, as in a pattern with
+        a minimal length, it would visit every state first. The other order takes the state that seems to need
+        the fewest bytes (`effort`), in about as many steps as the string has bytes. First of all, the latest
+        endings that searches found are tried, since most states of a walk end alike.
+        Cost: at most twice the visits of the better order, and linear in the bytes of the cached endings.
         """
         cdef vector[TermId] queue       # every state that was met
         cdef vector[int32_t] parent     # of each of these, in the queue
@@ -1421,7 +1415,7 @@ cdef class Emptiness:
         return True
 
     cdef bint try_endings(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether one of the cached endings is a string of a term; False: unknown."""
+        """Return whether a cached ending is a string of a term; False means unknown."""
         cdef vector[TermId] path
         cdef size_t i, k
         cdef TermId d
@@ -1469,10 +1463,10 @@ cdef TermId ask_simplified(void* simplifier, TermTable table, TermId t) except I
 
 @cython.final
 cdef class Simplifier:
-    """Searches about operands of intersections; each call is passed the table of the terms.
+    """Searches for operands of intersections; each call receives the table of the terms.
 
-    Owner: the store of the terms. While it lives, the constructors and derivatives that it was given call it.
-    They borrow this reference, so that the four are no cycle.
+    Owner: the store of the terms. While it lives, the constructors and derivatives that it received call it.
+    They borrow this reference, so that there is no reference cycle.
     """
 
     def __cinit__(
@@ -1500,7 +1494,7 @@ cdef class Simplifier:
         return held + self.known_subsets.nbytes() + self.known_codes.nbytes()
 
     cdef TermId simplified(self, TermTable table, TermId t) except ID_FAILED nogil:
-        """Return x* for a regular term equivalent to x* in another form; else the term. Cached.
+        """Return x* for a regular term that is equivalent to x*; else the term itself. Cached.
 
         Cost: a search of at most MAX_SIMPLE derivatives.
         """
@@ -1599,10 +1593,10 @@ cdef class Simplifier:
         return known == 1
 
     cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil:
-        """Return the intersection of two repetitions if it is one repetition, else NO_TERM.
+        """Return the intersection of two repetitions if this is one repetition, else NO_TERM.
 
-        x{…} & y{…} is x{m,n} where every x is a y and y is a prefix code, so that strings split into y in
-        one way. A pattern of one character class with a length is such a case, and is a counter again. For
+        x{…} & y{…} is x{m,n} if every x is a y and y is a prefix code, so that strings split into y in one
+        way. A pattern of one character class with a length is such a case, and becomes a counter again. For
         every x, x* & x{m,n} is x{m,n}.
         """
         cdef Term s = table.terms[a]
@@ -1676,7 +1670,7 @@ cdef class Simplifier:
 
 @cython.final
 cdef class Steps:
-    """The steps between the terms of one table; each call is passed the table. Owner: the store of the terms."""
+    """The steps between the terms of one table; each call gets the table. Owner: the store of the terms."""
 
     def __cinit__(
         self,
@@ -1691,7 +1685,7 @@ cdef class Steps:
         self.simplifier = simplifier
 
     cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except ID_FAILED nogil:
-        """Return the derivative of a state, EMPTY if no string remains. Cost: a look-up once known."""
+        """Return the derivative of a state, EMPTY if no string remains. Cost: a look-up once it is known."""
         cdef TermId d = self.derivatives.derive(table, t, symbol), first, simple
         if table.terms[d].flags & F_BOOL:
             d = self.prune(table, d)
@@ -1735,7 +1729,7 @@ cdef enum:
 
 @cython.final
 cdef class Endings:
-    """The ends of the terms and rules of one table; each call is passed the table. Owner: the term store."""
+    """The ends of the terms and rules of one table; each call gets the table. Owner: the term store."""
 
     def __cinit__(self, Constructors make not None, Steps steps not None):
         self.make = make
@@ -1750,7 +1744,7 @@ cdef class Endings:
         return held + 8 * self.rule_keys.size()
 
     cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
-        """Get the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
+        """Find the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
         cdef uint64_t key = (<uint64_t>t << 6) | <uint64_t>guard
         cdef int32_t at = self.index.get(key)
         if at != NO_VALUE:
@@ -1797,7 +1791,7 @@ cdef class Endings:
         return 0
 
     cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except FAILED nogil:
-        """Find the same for a term that is not a sequence."""
+        """As ``ends_of``, for a term that is not a sequence."""
         cdef Term u = table.terms[t]
         cdef Ends part
         cdef Call call
@@ -1841,7 +1835,7 @@ cdef class Endings:
         return 0
 
     cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except FAILED nogil:
-        """Find the same for a repetition; ``out`` is empty so far."""
+        """As ``ends_of``, for a repetition; ``out`` is still empty."""
         cdef Ends part
         cdef uint64_t current_c, current_s, before_c, before_s, left
         cdef int32_t count
@@ -1882,10 +1876,10 @@ cdef class Endings:
         return 0
 
     cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except FAILED nogil:
-        """Get the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
+        """As ``ends``, for a rule: the least fixpoint over rules, extended for each new pair (rule, guard).
 
-        The results of earlier calls are final, as they depend on nothing newer. A new pair is visited when it
-        is reached, and again when a pair that it used has changed, newest first.
+        The results of earlier calls are final, since they do not depend on newer pairs. A new pair is visited
+        when it is reached, and again after a change of a pair that it used, newest first.
         """
         cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
         cdef int32_t at = self.rule_index.get(key), user = self.current
@@ -1928,7 +1922,7 @@ cdef class Endings:
         return 0
 
     cdef int visit(self, TermTable table, int32_t at) except FAILED nogil:
-        """Find the ends of a waiting pair, from the current ones of others."""
+        """Find the ends of a waiting pair from the current ends of other pairs."""
         cdef Ends now
         cdef size_t k
         cdef uint64_t key = self.rule_keys[at]
@@ -1958,14 +1952,14 @@ cdef class Endings:
         return 0
 
     cdef int add_user(self, int32_t at, int32_t user) except FAILED nogil:
-        """Record that a pair uses another one, mostly once."""
+        """Record that a pair uses another one. Repeated records are mostly avoided."""
         cdef vector[int32_t]* users = &self.users[<size_t>at - self.final]
         if users.empty() or users.back() != user:
             users.push_back(user)
         return 0
 
     cdef int forget(self) except FAILED nogil:
-        """Drop the results for terms, which are valid for one round. Cost: that of the round."""
+        """Drop the results for terms, which are valid for one round. Cost: linear in the results."""
         self.found.clear()
         self.index.clear()
         return 0
@@ -1978,7 +1972,7 @@ cdef class Endings:
 
 @cython.final
 cdef class FirstCalls:
-    """Finds the calls in first position of the terms of one table; each call is passed the table.
+    """Finds the calls in first position of the terms of one table; each call receives the table.
 
     Owner: the store of the terms.
     """
@@ -1987,7 +1981,7 @@ cdef class FirstCalls:
         self.make = make
 
     cdef int find_sites(self, TermTable table, TermId t) except FAILED nogil:
-        """Find the possible first calls, once: they are then in site_lists[terms[t].calls]."""
+        """Find the possible first calls, once, and store them in site_lists[terms[t].calls]."""
         cdef vector[CallSite] found
         cdef SiteList entry
         cdef size_t i
@@ -2110,9 +2104,7 @@ cdef str dump_term(TermTable table, TermId t):
 
 
 cpdef str dump_rules(TermTable table, object rules):
-    """Return rules as text, one per line: the bytes before which they may be empty, their height, and their
-    body.
-    """
+    """Return rules as text, one per line: bytes before which they may be empty, height and body."""
     cdef list lines = []
     cdef int32_t rule
     cdef Nullability nu
@@ -2129,7 +2121,7 @@ cpdef str dump_rules(TermTable table, object rules):
 
 
 cdef list operands_of(TermTable table, TermId t):
-    """Return the subterms of a term; of a sequence, all its items."""
+    """Return the subterms of a term; for a sequence, return all its items."""
     cdef Term u = table.terms[t]
     cdef list items = []
     if u.kind == K_ALT or u.kind == K_AND:
@@ -2148,7 +2140,7 @@ cdef list operands_of(TermTable table, TermId t):
 
 
 cdef str spell(TermTable table, TermId t, list operands):
-    """Return a term as text, given that of its operands."""
+    """Return a term as text, given the texts of its operands."""
     cdef Term u = table.terms[t]
     if u.kind == K_EMPTY:
         return "∅"
@@ -2272,7 +2264,7 @@ cdef class TermStore(TermTable):
         }
 
     def dump(self, TermId t):
-        """Return the term as text, for goldens and debugging. What it calls is named by number."""
+        """Return the term as text, for goldens and debugging. Callees are named by number."""
         return dump_term(self, t)
 
 
@@ -2284,7 +2276,7 @@ cdef class TermBuilder:
         self.terms = terms
 
     def byte_set(self, mask):
-        """Return the term of one byte out of ``mask`` (a 256-bit int)."""
+        """Return the term of one byte in ``mask`` (a 256-bit int)."""
         return self.terms.make.mk_set(self.terms, set_of(self.terms.classes, mask))
 
     def guard(self, mask):
@@ -2314,11 +2306,11 @@ cdef class TermBuilder:
         return self.terms.make.mk_alt(self.terms, operands, 0)
 
     def repeat(self, TermId item, int32_t low, high):
-        """Return the term ``low`` to ``high`` times; None for no upper bound."""
+        """Return ``low`` to ``high`` repetitions of the term; None for no upper bound."""
         return self.terms.make.mk_rep(self.terms, item, low, UNBOUNDED if high is None else high)
 
     def token(self, TokenClassId token_class):
-        """Return one special token of the class."""
+        """Return the term of one special token of the class."""
         return intern_token(self.terms, token_class)
 
     cdef CallId add_call(self, Call call) except ID_FAILED nogil:
@@ -2341,9 +2333,7 @@ cdef class TermBuilder:
         return <int32_t>self.terms.rule_body.size() - 1
 
     cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except FAILED:
-        """Set the body and the height of a declared rule; the height exceeds that of its possible first
-        calls.
-        """
+        """Set the body and the height of a declared rule, which is higher than its possible first calls."""
         self.terms.rule_body[rule] = body
         self.terms.rule_height[rule] = height
         return 0
@@ -2362,7 +2352,7 @@ cdef class TermBuilder:
 
 
 cpdef int32_t literal_trie(TermBuilder build, dict tails) except FAILED:
-    """Return any of the words, each followed by one of its tails. The words share their prefixes.
+    """Return the alternatives of the words, each followed by one of its tails. Words share their prefixes.
 
     Cost: linear in the bytes, after sorting.
     """

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The records of terms, byte sets, partitions of the bytes and guards: equal ones have the same integer id."""
+"""The records of terms, byte sets, partitions of bytes, and guards. Equal ones have the same integer id."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
@@ -41,7 +41,7 @@ cdef MapId intern_numbered(ByteClasses classes, ClassMap* found) except ID_FAILE
 
 @cython.final
 cdef class ByteClasses:
-    """The byte sets of terms, the partitions of the bytes that steps use, and guards. Owner: `TermTable`.
+    """The byte sets of terms, the partitions of bytes for steps, and guards. `TermTable` owns this object.
 
     Invariant: append-only; ids stay valid for the life of the table.
     """

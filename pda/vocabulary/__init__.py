@@ -1,1 +1,1 @@
-"""The bytes of the tokens, their trie, and facts about its subtrees. Independent of grammars."""
+"""The bytes of the tokens, their trie, and facts about its subtrees, all independent of grammars."""

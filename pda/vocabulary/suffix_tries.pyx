@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Suffix tries: the rests of tokens after a return or a run, merged into small tries.
+"""Suffix tries: the remainders of tokens after a return or a run, merged into small tries.
 
-Many tokens have the same suffix after their place: `foo": ` and `bar": ` both leave `": `. So the subtrees
-at these places are merged into one trie. Equal suffixes share one node, which holds the tokens of all. Walks
-from return states visit these nodes and not those of the vocabulary.
+Many tokens have the same suffix after their place: `foo": ` and `bar": ` both leave `": `. So the subtrees at
+these places are merged into one trie. Equal suffixes share one node, which has the tokens of all. Walks from
+return states visit these nodes and not those of the vocabulary.
 """
 
 cimport cython
@@ -18,7 +18,7 @@ from stackmask.pda.memory.hash_tables cimport Probe, mix
 cdef class SuffixTries:
     """All suffix tries of one vocabulary. Append-only.
 
-    Each trie has its own root. Equal tries are interned: they have the same root.
+    Each trie has its own root. Tries are interned: equal ones have the same root.
     """
 
     def __cinit__(self, Trie trie):
@@ -27,7 +27,7 @@ cdef class SuffixTries:
         self.max_depth = trie.max_depth
 
     cdef Nodes nodes(self, PlaceId place) noexcept nogil:
-        """Return the arrays that contain the node of a place. Those of the suffix tries move as they grow."""
+        """Return the arrays that contain the node of a place. Arrays of suffix tries move as they grow."""
         cdef Nodes n
         if trie_of(place):
             n.byte = self.byte.data()
@@ -57,7 +57,7 @@ cdef class SuffixTries:
         return self.trie.end[node] - node
 
     cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except FAILED nogil:
-        """Append every child as one number that sorts by byte, then by ``level``; it ends with the place."""
+        """Append every child as a number that sorts by byte, then by ``level``, and ends with the place."""
         cdef Nodes n = self.nodes(place)
         cdef NodeId node = node_at(place), i, stop
         cdef PlaceId child
@@ -81,7 +81,7 @@ cdef class SuffixTries:
         return <int32_t>self.byte.size() - 1
 
     cdef int copy_subtree(self, PlaceId place, NodeId node) except FAILED nogil:
-        """Copy the nodes under a place to under ``node``, which must be the last node so far."""
+        """Copy the nodes under a place to under ``node``, which must be the last existing node."""
         cdef Nodes n = self.nodes(place)
         cdef NodeId source = node_at(place)
         cdef NodeId i
@@ -182,7 +182,7 @@ cdef class SuffixTries:
     cdef PlaceId subtrees(self, vector[NodeId]& nodes) except ID_FAILED nogil:
         """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
 
-        No node may be under another one. Cost: linear in the nodes of the new trie, and sorting.
+        No node may be under another one. Cost: linear in the nodes of the new trie, plus sorting.
         """
         cdef vector[NodeId] open_nodes, sources, path
         cdef NodeId root, node, i
@@ -220,7 +220,7 @@ cdef class SuffixTries:
         return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
     cdef NodeId intern(self, NodeId root) except ID_FAILED nogil:
-        """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
+        """Return the root of the last trie, or of an older equal trie, which replaces the last one."""
         cdef uint64_t h = 59
         cdef int32_t i, t, shift
         cdef NodeId other
@@ -281,9 +281,9 @@ cdef class SuffixTries:
         return 0
 
     cdef int flag_repeats(self, NodeId root) except FAILED nogil:
-        """Store for the nodes of a new trie whether some token has several suffixes in it.
+        """Store for the nodes of a new trie whether some token has several suffixes there.
 
-        A single suffix does not decide such a token, so runs are not looked up in such a trie.
+        A single suffix does not decide such a token, so no run tables are used in such a trie.
         """
         cdef int32_t t
         cdef TokenId token

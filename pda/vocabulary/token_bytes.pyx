@@ -1,7 +1,7 @@
 # distutils: language = c++
 """The bytes of every token id, in one block of memory.
 
-There is no Python object per token. The block can be saved, and used again without a copy.
+There is no Python object for each token. The block can be saved, and used again without a copy.
 """
 
 cimport cython
@@ -24,7 +24,7 @@ cdef inline size_t flag_bytes(int64_t count) noexcept nogil:
 
 
 cdef bytes block_owner(object block, const uint8_t** data, Py_ssize_t* size):
-    """Return the bytes object that holds a buffer (or a copy of it), and where the buffer is in it.
+    """Return the bytes object that contains a buffer (or a copy of it), and the buffer's position inside.
 
     The pointer is valid as long as the object lives. A ``Py_buffer`` in a field would do the same, but the
     garbage collector cannot free a memoryview that has one.
@@ -91,7 +91,7 @@ cdef class TokenBytes:
         return self.size
 
     def __getitem__(self, index):
-        """Return the bytes of an id, or None; of a slice of ids, a list."""
+        """Return the bytes of an id, or None; for a slice of ids, return a list."""
         cdef int64_t i
         if isinstance(index, slice):
             return [self.get(i) for i in range(*index.indices(self.size))]
@@ -119,7 +119,7 @@ cdef class TokenBytes:
         raise ValueError(f"{value!r} is not a token")
 
     def count(self, value):
-        """Return how many ids have these bytes, or are not text."""
+        """Return the number of ids that have these bytes, or are not text."""
         return sum([text == value for text in self])
 
     def __reduce__(self):
@@ -127,7 +127,7 @@ cdef class TokenBytes:
 
     @property
     def block(self):
-        """The memory, read-only; ``TokenBytes(block, count)`` is an equal sequence."""
+        """The block of memory, read-only; ``TokenBytes(block, count)`` is an equal sequence."""
         return block_view(self.owner, self.data, self.nbytes)
 
     cdef bytes get(self, int64_t i):
@@ -139,7 +139,7 @@ cdef class TokenBytes:
     def overlay(self, changes):
         """Return the sequence with other bytes (or None) for some ids, longer if an id is beyond its end.
 
-        Cost: one copy, or nothing if nothing changes.
+        Cost: one copy, or nothing without changes.
         """
         cdef TokenBytesBuilder builder
         cdef int64_t i, first, last = 0
@@ -161,7 +161,7 @@ cdef class TokenBytes:
         return builder.finish()
 
     def same_texts(self, TokenBytes other not None):
-        """Return whether every id has the same bytes in both; ids at the end that are not text are ignored."""
+        """Return whether every id has the same bytes in both; trailing ids that are not text are ignored."""
         cdef int32_t mine = self.size, others = other.size
         cdef TokenId i
         while mine and self.is_absent(mine - 1):
@@ -264,7 +264,7 @@ cdef class TokenBytesBuilder:
     def extend(self, tokens):
         """Add tokens: bytes, or None for ids that are not text.
 
-        Raises: TypeError on anything else.
+        Raises: TypeError for anything else.
         """
         for token in tokens:
             if token is None:
@@ -292,7 +292,7 @@ cdef class TokenBytesBuilder:
         return self.count
 
     def finish(self):
-        """Return the sequence of the tokens added."""
+        """Return the sequence of the added tokens."""
         cdef size_t offsets = 4 * self.start.size()
         cdef uint8_t* out
         block = PyBytes_FromStringAndSize(NULL, offsets + self.absent.size() + self.blob.size())
@@ -308,7 +308,7 @@ cdef class TokenBytesBuilder:
 def pack(tokens):
     """Return the sequence of the given tokens, by id: bytes, or None.
 
-    Raises: TypeError for other objects; VocabularyError if they are too many, or too long in total.
+    Raises: TypeError for other objects; VocabularyError if there are too many, or they are too long in total.
     """
     builder = TokenBytesBuilder()
     builder.extend(tokens)

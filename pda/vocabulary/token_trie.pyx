@@ -62,8 +62,9 @@ cdef int summarize_subtrees(
 ) except FAILED nogil:
     """Summarize the subtrees of a trie. Cost: a few nanoseconds per node.
 
-    ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: of each token, in the order
-    of the trie; an incomplete one counts. ``incomplete``: nodes whose tokens end inside of a character.
+    ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: the number of characters of
+    each token, even incomplete ones, in the order of the trie. ``incomplete``: nodes whose tokens end inside
+    a character.
     """
     cdef vector[Open] path          # by depth: only open nodes are kept, since most subtrees get no summary
     cdef NodeId i
@@ -126,7 +127,7 @@ cdef inline int close_subtree(
     vector[SummaryId]& summary_of,
     vector[SubtreeSummary]& summaries,
 ) except FAILED nogil:
-    """Store the summary of a subtree, and add it to that of its parent, which is before it in memory."""
+    """Store the summary of a subtree, and add it to its parent's summary, which precedes it in memory."""
     cdef SubtreeSummary* above = &(at - 1).found
     above.ascii[0] |= at.found.ascii[0]
     above.ascii[1] |= at.found.ascii[1]
@@ -246,7 +247,8 @@ cdef class CharacterGroups:
     ) except FAILED nogil:
         """Group the tokens of a trie. Cost: a few nanoseconds per node.
 
-        ``characters``: of each token, in the order of the trie; an incomplete one counts.
+        ``characters``: the number of characters of each token, even incomplete ones, in the order of the
+        trie.
         """
         cdef vector[Path] path          # by depth
         cdef vector[GroupId] group_of   # by token, in the order of the trie
@@ -314,7 +316,7 @@ cdef class CharacterGroups:
         return 0
 
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except FAILED nogil:
-        """List the nodes by their byte, for bytes with few nodes."""
+        """List the nodes by their bytes, for bytes with few nodes."""
         cdef int32_t[256] count
         cdef NodeId n
         cdef int32_t b
@@ -344,8 +346,8 @@ cdef class CharacterGroups:
     ) except FAILED nogil:
         """Sort the tokens by group, then by characters. The sort is stable.
 
-        A group has as many keys as its longest token has characters, and one more. So all groups together
-        have not many more than the tokens have bytes.
+        A group has one key more than its longest token has characters. So all groups together have few more
+        keys than the tokens have bytes.
         """
         cdef vector[int32_t] key, next  # by group: its first key; by key: where its next token goes
         cdef int32_t total = <int32_t>group_of.size(), t, at
@@ -385,8 +387,8 @@ cdef class CharacterGroups:
     ) except FAILED nogil:
         """Compare the sorts of bytes with a class X, given by its automaton.
 
-        ``used``: the bytes of X. ``single``: its ASCII characters. ``leads``: the bytes from 0xC0 such that X
-        has all characters that begin with them.
+        ``used``: the bytes of X. ``single``: its ASCII characters. ``leads``: the bytes from 0xC0 on for
+        which X has all characters that begin with them.
         """
         cdef int32_t b, kind
         cdef const int8_t* steps = utf8_steps()
@@ -443,8 +445,7 @@ cdef class CharacterGroups:
         return True
 
     cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept nogil:
-        """Return the number of characters of X in a token, including incomplete ones; -1: it is not a run of
-        X.
+        """Return the number of characters of X in a token, even incomplete ones; -1 if it is not a run of X.
         """
         cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
         cdef uint32_t k
@@ -613,10 +614,10 @@ cdef int64_t count_nodes(
 cdef class TokenOrder:
     """The ids of the tokens with text, by their bytes, then by id; immutable.
 
-    ``data``: that of an equal existing order, or the ``order`` of its trie, so that the tokens need not be
-    sorted. It is checked against the tokens, so no other order is accepted.
+    ``data``: the data of an equal existing order, or the ``order`` of its trie, so that the tokens need not
+    be sorted. They are checked against the tokens, so no other order is accepted.
 
-    Raises: VocabularyError if it is not the order of these tokens.
+    Raises: VocabularyError if ``data`` is not the order of these tokens.
     Cost: linear in the bytes; 128,000 tokens take about 8 ms, with their order 3 ms.
     """
 
@@ -656,10 +657,10 @@ cdef class TokenOrder:
 cdef class Trie:
     """A trie of the tokens of a vocabulary; immutable.
 
-    ``token_bytes``: empty tokens are left out. Several ids may share a node. ``order``: that of the tokens,
-    if known. Other threads can run meanwhile.
+    ``token_bytes``: empty tokens are excluded. Several ids may share a node. ``order``: the order of the
+    tokens, if known. Other threads can run meanwhile.
 
-    Raises: VocabularyError if it is the order of other tokens.
+    Raises: VocabularyError if ``order`` is the order of other tokens.
     Cost: linear in the bytes; 128,000 tokens take about 25 ms, with their order about 15 ms.
     """
 
@@ -737,12 +738,12 @@ cdef class Trie:
         return 0
 
     def __len__(self):
-        """Return the number of nodes, the root included."""
+        """Return the number of nodes, including the root."""
         return self.nodes
 
     @property
     def block(self):
-        """The memory, read-only."""
+        """The block of memory, read-only."""
         return block_view(self.owner, self.data, self.nbytes)
 
     @property

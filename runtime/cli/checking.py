@@ -25,7 +25,7 @@ ACCEPTED, REJECTED = 0, 1
 def read_data(file: Path) -> bytes:
     """Read the bytes of a file, or of standard input for ``-``.
 
-    Raises: StackmaskError with a one-line message if that fails.
+    Raises: StackmaskError with a one-line message if this fails.
     """
     try:
         if str(file) == "-":

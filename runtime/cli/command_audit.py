@@ -74,7 +74,7 @@ def _cases(names: Sequence[str], asked: Asked) -> list[Case]:
 
 
 class _Progress:
-    """A progress line on standard error: the progress of the audit, and the number of proven errors."""
+    """A progress line on standard error, with the progress of the audit and the number of proven errors."""
 
     def __init__(self) -> None:
         self.console = messages()

@@ -22,8 +22,7 @@ from stackmask.runtime.cli.grammars import NamedGrammarError
 def lark_as_ebnf(
     text: str, start: str | None = None, *, name: str, base: Path | None, relax: bool = False
 ) -> Converted:
-    """Return a Lark grammar as EBNF that loads; rules unused by the start rule are left out if EBNF cannot
-    express them.
+    """Return a Lark grammar as valid EBNF, without unused rules that EBNF cannot express.
 
     Raises: GrammarError.
     """
@@ -42,7 +41,7 @@ def lark_as_ebnf(
 
 
 def run_convert(file: Path, start: str | None, made: Path | None, *, relax: bool) -> int:
-    """Write a grammar as EBNF, and list on standard error everything with a different effect there; return
+    """Write a grammar as EBNF, and list on standard error all constructs with another effect there; return
     the exit status.
     """
     is_input = str(file) == "-"

@@ -13,17 +13,17 @@ FORMATS: Final = (".svg", ".html")
 
 
 class OutputFileError(StackmaskError):
-    """A file that cannot be written, or whose suffix does not determine the format."""
+    """A file cannot be written, or its suffix does not determine the format."""
 
 
 def check_suffix(file: Path, suffixes: tuple[str, ...]) -> None:
-    """Raise an error for a file name with another suffix. Raises: OutputFileError."""
+    """Check the suffix of a file name. Raises: OutputFileError."""
     if file.suffix.lower() not in suffixes:
         raise OutputFileError(f"{file}: the name of the file ends in {' or '.join(suffixes)}")
 
 
 def write_file(file: Path, text: str) -> None:
-    """Write a file. Raises: OutputFileError if that fails."""
+    """Write a file. Raises: OutputFileError if this fails."""
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

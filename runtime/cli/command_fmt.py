@@ -23,9 +23,9 @@ GRAMMARS: Final = (".ebnf", ".gbnf", ".bnf", ".lark", ".txt", "")
 
 
 def run_fmt(files: Sequence[Path], *, check: bool, width: int) -> int:
-    """Format files in place, or list those that would change; return the exit status.
+    """Format files in place, or list the files that would change; return the exit status.
 
-    All are read first, so that no file is changed if one has errors.
+    All files are read first, so that no file is changed if one has errors.
     """
     changed: list[tuple[Path, str]] = []
     for file in files:

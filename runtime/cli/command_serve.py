@@ -35,8 +35,8 @@ def run_serve(
 def hosts_of(host: str) -> frozenset[str] | None:
     """Return the host names that a server on this address accepts; None for all.
 
-    A server that listens only on this machine must not be reached by another name, which a page of another
-    site could point here.
+    A server that only listens on this machine must not be reached by another name, which a page of another
+    site could direct here.
     """
     local = frozenset({"localhost", "127.0.0.1", "::1"})
     return local if host in local else None

@@ -99,7 +99,7 @@ def _ask(question: str, db: str | None, model_name: str | None, how: Asking, not
 
 
 def _ask_for_model(database: Database) -> str:
-    """Explain what to do if the embedded model cannot help."""
+    """Return advice for when the embedded model cannot help."""
     names = [table.name for table in database.schema.tables]
     more = ", …" if len(names) > LISTED else ""
     found = f"{len(names)} table{'s' if len(names) != 1 else ''} ({', '.join(names[:LISTED])}{more})"
@@ -120,7 +120,7 @@ def show_tables(db: str | None) -> int:
 
 
 def find_database(db: str | None) -> tuple[str | Path, bool]:
-    """Return the location of a database, and whether it is the one that the embedded model was trained on."""
+    """Return the location of a database, and whether the embedded model was trained on it."""
     if db is None or (db == "shop" and not Path(db).exists()):
         return bundled_database(), True
     known = False
@@ -269,8 +269,7 @@ LONGEST: Final = 8_192  # tokens that are read again
 def mean_log_probability(model: Any, tokenizer: Any, prompt: Any, token_ids: Sequence[int]) -> float | None:
     """Return the mean log-probability that a model assigns to its own tokens, without the grammar.
 
-    None if it cannot be determined: the text is empty, or too long to be read again. Cost: one pass of the
-    model.
+    None if the text is empty, or too long to be read again. Cost: one pass of the model.
     """
     import torch
 
@@ -345,7 +344,7 @@ def make_table(rows: Rows) -> ShownTable:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return the beginning of a text longer than ``most``, and its length."""
+    """Return the beginning of a text longer than ``most``, together with its length."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
@@ -376,7 +375,7 @@ def json_value(value: Any) -> Any:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Return names for the keys of an object: the second ``n`` is ``n_2``."""
+    """Return names for the keys of an object: a second ``n`` becomes ``n_2``."""
     found: dict[str, None] = {}
     numbers: dict[str, int] = {}
     for name in names:
@@ -429,9 +428,9 @@ _SQL = re.compile(
 
 
 def asked_change(question: str) -> str | None:
-    """Return the verb of a question that seems to request a change; None if there is none.
+    """Return the verb of a question that seems to request a change; None without such a verb.
 
-    It looks for English verbs and SQL, so it can be wrong either way: it is only used for a note.
+    This looks for English verbs and SQL, and can be wrong in both ways, so it is only used for a note.
     """
     text = " ".join(question[:LONGEST_CHANGE].split())
     found = _SQL.search(text) or _FIRST.match(text) or _LATER.search(text)
@@ -510,9 +509,9 @@ Ask = Callable[[str, int], Sequence[Any]]  # a query and the most rows; the firs
 
 
 def note_unknown_words(question: str, query: str, database: Database) -> str | None:
-    """Return a note about words that no table, column or value has; None if there are none, or too much to read.
+    """Return a note about words that no table, column or value has; None if there are none, or too much data.
 
-    It uses a list of English words, so it can name too many words, or miss one.
+    It is based on a list of English words, so it can name too many words, or miss words.
     Cost: ``SECONDS`` at most; no value is read if all words occur in names of tables and columns.
     """
     schema = database.schema
@@ -566,7 +565,7 @@ def _strange_words(question: str, schema: Schema) -> list[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """Return the word in lower case, and the words that it may be a form of."""
+    """Return the word in lower case, and the words of which it may be a form."""
     word = word.lower()
     found = {word}
     for ending, instead in _ENDINGS:
@@ -589,7 +588,7 @@ def _read_tables(query: str, schema: Schema) -> list[Table]:
 
 
 def _not_in(table: Table, columns: list[str], words: list[str], schema: Schema, ask: Ask) -> list[str]:
-    """Return the words of which no value of a table has a form. Cost: one query."""
+    """Return the words of which no value in a table has a form. Cost: one query."""
     tests = []
     for word in words:
         texts = [f"' ' || LOWER(CAST({spell(column, schema)} AS TEXT)) || ' '" for column in columns]

@@ -29,9 +29,9 @@ MOST_FORCED: Final = 24  # characters in the table
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """The requested output in addition to the steps.
+    """The requested output, in addition to the steps.
 
-    ``likely``: the most probable tokens after ``prompt``. ``page``: a file for everything, a page or a
+    ``likely``: the most probable tokens after ``prompt``. ``page``: a file for all output, a page or a
     picture, instead of a table.
     """
 
@@ -124,7 +124,7 @@ def _begin(tokenizer: Any) -> list[int]:
 
 
 def trace_table(steps: list[Step], how: Tracing) -> Table:
-    """Return the steps as a table; empty columns are left out."""
+    """Return the steps as a table; empty columns are omitted."""
     columns: list[tuple[str, list[str]]] = [
         ("step", [str(number) for number in range(len(steps))]),
         ("token", [step.text if step.token is None else repr(step.text) for step in steps]),
@@ -154,7 +154,7 @@ def rules_text(rules: tuple[str, ...]) -> str:
 
 
 def likely_text(step: Step) -> str:
-    """Return the most probable tokens with their probabilities; forbidden ones in brackets."""
+    """Return the most probable tokens with their probabilities; forbidden tokens are in brackets."""
     return ", ".join(
         f"{each.text!r} {percent(each.chance)}" if each.allowed else f"({each.text!r} {percent(each.chance)})"
         for each in step.likely[:3]
@@ -162,7 +162,7 @@ def likely_text(step: Step) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share as a percentage; empty if there is none."""
+    """Return a share as a percentage; empty without a share."""
     if share is None:
         return ""
     return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}" if share >= 0.0005 else "<0.1%"

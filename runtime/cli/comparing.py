@@ -27,7 +27,7 @@ SHOWN = 200  # characters of the text
 def type_subject(name: str) -> Subject:
     """Return the subject of a comparison for ``module:Class``: the type's JSON Schema from pydantic.
 
-    Raises: StackmaskError if it is not a type, or has no schema.
+    Raises: StackmaskError for other objects, or a type without a schema.
     """
     found = import_type(name)
     Grammar.of(found)  # says what is wrong with it
@@ -85,7 +85,7 @@ def run_compare(
 
 
 def show(result: Comparison) -> None:
-    """Print the subject and the text, the table, and everything that failed with its reason."""
+    """Print the subject, the text and the table, and all failures with their reasons."""
     console = output()
     profile = f", profile {result.subject.profile}" if result.subject.kind == "schema" else ""
     show_text(console, f"{result.subject.kind}: {result.subject.title}{profile}")
@@ -116,7 +116,7 @@ def make_table(result: Comparison) -> Table:
 
 
 def make_notes(result: Comparison) -> list[str]:
-    """Return a line for everything that an engine does not support, and for the first difference of masks."""
+    """Return a line for each unsupported feature of an engine, and for the first difference of masks."""
     notes = []
     for column in result.columns:
         if column.refusal is not None:

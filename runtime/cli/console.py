@@ -40,17 +40,17 @@ def show(console: Console, text: str, style: str | None = None) -> None:
 
 
 def cell(text: str, style: str = "") -> Text:
-    """Return a text for a table cell, verbatim in the same way."""
+    """Return a text for a table cell, verbatim as in ``show``."""
     return Text(visible(text), style=style)
 
 
 def show_error(text: str) -> None:
-    """Write an error or a note verbatim: it may contain grammar text that looks like markup."""
+    """Write an error or a note verbatim, since it may contain grammar text that looks like markup."""
     show(messages(), text, None if "\n" in text else "yellow" if text.startswith("note:") else "red")
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn user errors into one message and exit status 2, without a traceback."""
+    """Convert user errors to one message and exit status 2, without a traceback."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

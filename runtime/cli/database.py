@@ -1,4 +1,4 @@
-"""The interface of databases for questions. They only read, whatever a model writes."""
+"""The interface of databases for questions, which only read, whatever a model writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TableKey = tuple[str | None, str]  # schema, table
 
 
 class QueryError(StackmaskError):
-    """A query that the database refuses, that takes too long, or that would do more than read."""
+    """A query is refused by the database, takes too long, or would do more than read."""
 
 
 class ConnectionLostError(QueryError):
@@ -25,7 +25,7 @@ class ConnectionLostError(QueryError):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The result of a query. ``more``: there are further rows."""
+    """The result of a query. ``more``: whether there are further rows."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -34,7 +34,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A foreign key: its columns, and the table they refer to."""
+    """A foreign key: its columns, and the table to which these refer."""
 
     columns: tuple[str, ...]
     table: TableKey
@@ -103,8 +103,8 @@ def fetch(
 ) -> tuple[list[Sequence[Any]], bool]:
     """Fetch up to ``limit`` rows of at most ``size`` bytes in total, in steps; return whether there are more.
 
-    ``fetch_some`` takes a number of rows. Each step requests as many as fit, estimated from the longest row
-    so far. ``check`` is called between steps, and may raise.
+    ``fetch_some`` takes a number of rows. Each step requests as many rows as fit, estimated from the longest
+    row so far. ``check`` is called between steps, and may raise errors.
 
     Raises: QueryError if the rows are larger.
     """

@@ -18,7 +18,7 @@ FINISHED, UNFINISHED = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to choose tokens; without a temperature, the most probable one."""
+    """The settings for choosing tokens; without a temperature, the most probable token is chosen."""
 
     max_new_tokens: int
     temperature: float | None = None

@@ -46,8 +46,9 @@ class Reading:
 def load_grammar(name: str, start: str | None = None, reading: Reading | None = None) -> Grammar:
     """Return the grammar for an argument.
 
-    In this order: a pattern if ``is_regex``; a file, a JSON Schema if it ends in ``.json``; the bundled grammar of that
-    name; ``/pattern/``; ``module:Class``; the text of a JSON Schema; the text of a grammar, if it has a ``::=``.
+    The order is: a pattern if ``is_regex``; a file, a JSON Schema if it ends in ``.json``; the bundled
+    grammar of that name; ``/pattern/``; ``module:Class``; the text of a JSON Schema; the text of a grammar,
+    if it contains a ``::=``.
     Raises: NamedGrammarError, GrammarFileError, GrammarError, SchemaError, as the grammars do.
     """
     reading = reading or Reading(start)
@@ -74,14 +75,15 @@ def load_grammar(name: str, start: str | None = None, reading: Reading | None = 
 
 
 def is_type_name(name: str) -> bool:
-    """Return whether this is ``module:Class``, and not a file."""
+    """Return whether the argument is ``module:Class``, and not a file."""
     return _TYPE.fullmatch(name) is not None and not _is_file(name)
 
 
 def _refuse_other(name: str) -> None:
-    """Report what an argument that is not a file looks like: a pattern, a list, a type, the name of a bundled grammar.
+    """Report an argument that is not a file, but looks like a pattern, a list, a type, or a bundled grammar's
+    name.
 
-    Raises: NamedGrammarError, if it looks like one of these.
+    Raises: NamedGrammarError for such an argument.
     """
     if name.lower().endswith(_FILES):
         return
@@ -142,7 +144,7 @@ def _from_schema_text(text: str, reading: Reading, name: str) -> Grammar:
 
 
 def import_type(name: str) -> Any:
-    """Return the object that ``module:Class`` names; modules of the working folder are found, as by ``python -m``."""
+    """Return the object that ``module:Class`` names; modules in the working folder are found, as by ``python -m``."""
     module_name, _, path = name.partition(":")
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))

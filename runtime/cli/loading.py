@@ -21,7 +21,7 @@ def refuse_missing_model(name: str | None) -> None:
     """Refuse the path of a missing folder, and offline a name on the hub that is not in the cache.
 
     Raises: GenerationError.
-    Cost: for a name on the hub up to ``CONNECT_SECONDS``. Nothing large is imported.
+    Cost: for a name on the hub, up to ``CONNECT_SECONDS``. No large library is imported.
     """
     if name is None:
         return
@@ -41,7 +41,7 @@ def refuse_missing_model(name: str | None) -> None:
 
 
 def _is_offline(name: str) -> bool:
-    """Return whether a model must be loaded from this machine. Raises: GenerationError if it must, but is missing."""
+    """Return whether a model must be loaded from this machine. Raises: GenerationError if so, and it is missing."""
     from huggingface_hub import constants, try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -87,7 +87,7 @@ def _is_reachable(url: str) -> bool:
 def load_model(name: str | None) -> tuple[Any, Any]:
     """Return (model, tokenizer): the embedded ones if no name is given, else those of a transformers model.
 
-    Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
+    Raises: MissingExtraError without the extra ``hf``; GenerationError if the model does not exist.
     """
     refuse_missing_model(name)
     with require("hf"):
@@ -113,7 +113,7 @@ def load_model(name: str | None) -> tuple[Any, Any]:
 def load_tokenizer(name: str | None) -> Any:
     """Return the embedded tokenizer if no name is given, else that of a transformers model.
 
-    Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
+    Raises: MissingExtraError without the extra ``hf``; GenerationError if the model does not exist.
     """
     if name is None:
         return load_embedded_tokenizer()

@@ -30,9 +30,7 @@ KINDS: Final = ("ebnf", "schema", "regex")
 
 
 class Playground:
-    """Answer the questions of a page. Safe to use from several threads: a newer question of a page cancels
-    its older one.
-    """
+    """Answers the questions of pages. Threads may share it; a newer question of a page cancels its older one."""
 
     def __init__(self, tokenizer: Any, vocabulary: Vocabulary) -> None:
         self._tokenizer = tokenizer
@@ -81,7 +79,7 @@ class Playground:
         return {"steps": steps, "accepted": accepted, "rest": visible(data[end:].decode(errors="replace"))}
 
     def draw(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the diagrams of a grammar as HTML, or the reason why there are none."""
+        """Return the diagrams of a grammar as HTML, or the reason for missing diagrams."""
         from stackmask.grammar.diagram.pictures import sections
 
         try:
@@ -116,7 +114,7 @@ def _warnings(grammar: Grammar, text: str) -> list[dict[str, Any]]:
 
 
 def problems_of(error: StackmaskError, text: str) -> list[dict[str, Any]]:
-    """Return the problems of an error, each with its position in the text if there is one."""
+    """Return the problems of an error, each with its position in the text, if known."""
     if isinstance(error, GrammarError):
         return [_problem(each, text) for each in error.diagnostics[:MAX_DIAGNOSTICS]]
     found: dict[str, Any] = {"severity": "error", "message": visible(str(error))}
@@ -130,7 +128,7 @@ def problems_of(error: StackmaskError, text: str) -> list[dict[str, Any]]:
 
 
 def _place_in_schema(error: SchemaError, text: str) -> tuple[int, int] | None:
-    """Return the position of an error's keyword, or of the schema that has it; None for schemas in EBNF."""
+    """Return the position of an error's keyword, or of the schema with it; None for schemas in EBNF."""
     path: list[str | int] = []
     where = error.where
     while not isinstance(where, str):

@@ -1,4 +1,4 @@
-"""The server of the playground: one page, its editor and two kinds of requests, only for the browser on this machine.
+"""The playground's server: one page, its editor and two kinds of requests, only for browsers on this machine.
 
 It listens on 127.0.0.1, and accepts only requests that name it by that address (against DNS rebinding) and
 come from its own page (against requests from other pages). It never reads files or runs code named in a
@@ -42,7 +42,7 @@ BUSY: Final = (
 
 
 class PlayServer(ThreadingHTTPServer):
-    """Serve the playground on a port, 0 for any. Raises: OSError if the port is in use."""
+    """Serves the playground on a port, 0 for any. Raises: OSError if the port is in use."""
 
     daemon_threads = True
 
@@ -85,7 +85,8 @@ class PlayServer(ThreadingHTTPServer):
 class TimedReader(io.RawIOBase):
     """Data from a connection until a deadline, which bytes that arrive slowly do not extend.
 
-    ``clock``: seconds, as ``time.monotonic`` counts them. Raises: TimeoutError after ``seconds`` since ``begin``.
+    ``clock``: returns seconds, like ``time.monotonic``. Raises: TimeoutError after ``seconds`` since
+    ``begin``.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class TimedReader(io.RawIOBase):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answer one connection."""
+    """Answers one connection."""
 
     server: PlayServer
     timeout = SECONDS

@@ -81,8 +81,8 @@ def make_prompt(
 ) -> Prompt:
     """Return the prompt for a model that was not trained on the database.
 
-    If its context cannot hold all tables, as many as fit are shown, those that share most words with the
-    question first.
+    If its context cannot hold all tables, as many as fit are shown, beginning with those that share most
+    words with the question.
     """
     schema, keys = database.schema, database.keys()
 
@@ -128,7 +128,7 @@ def _chosen(tables: Sequence[Table], places: Sequence[int]) -> list[Table]:
 
 
 def by_relevance(question: str, tables: Sequence[Table]) -> list[int]:
-    """Return the indices of tables, those that share most words with a question first.
+    """Return the indices of tables, beginning with those that share most words with a question.
 
     A word in a table's name counts three times as much as one in a column's; plurals count as singulars.
     """

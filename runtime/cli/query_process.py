@@ -108,7 +108,7 @@ class ProcessDatabase:
         return found
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
-        """Return how the database would run a query; see :class:`Database`."""
+        """Return the database's plan for a query; see :class:`Database`."""
         return list(self._ask("plan", query, timeout))
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ def open_directly(source: str | Path) -> Database:
 
 
 class Asker:
-    """The worker that has opened the database. Errors other than a ``QueryError`` end the process."""
+    """A worker with an open database. Errors other than a ``QueryError`` end the process."""
 
     def __init__(self, source: str | Path) -> None:
         """Open the database. Raises: SQLError."""
@@ -223,7 +223,7 @@ class Asker:
 
 @contextlib.contextmanager
 def _as_query_errors() -> Iterator[None]:
-    """Turn ordinary exceptions into errors of the query; others end the process."""
+    """Convert ordinary exceptions to errors of the query; others end the process."""
     try:
         yield
     except QueryError:
@@ -241,7 +241,7 @@ def _text_of(error: Exception) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a row as a Python literal or a decimal, others as text."""
+    """Return a value of a row as a Python literal or a decimal; other values become text."""
     if value is None or type(value) in (bool, int, float, str, bytes, Decimal):
         return value
     if isinstance(value, bytearray | memoryview):

@@ -197,7 +197,7 @@ def is_table_file(path: Path) -> bool:
 def open_table_file(path: Path) -> sqlite3.Connection:
     """Read a CSV or Parquet file into a new in-memory database; its table is named after the file.
 
-    Raises: SQLError if there is no such file, it is too large, or it cannot be read.
+    Raises: SQLError if the file is missing, too large, or cannot be read.
     """
     if not path.is_file():
         raise SQLError(f"no such file: {shown_file(path)}")
@@ -319,7 +319,7 @@ def _rows(path: Path, dialect: type[csv.Dialect]) -> Iterator[Iterator[list[str]
 
 
 def _column_types(rows: Iterator[list[str]], width: int, path: Path) -> list[str]:
-    """Return for each column the type that all of its cells have; empty cells have any type."""
+    """Return for each column the type of all its cells; empty cells have any type."""
     if width > MOST_COLUMNS:
         raise SQLError(f"{shown_file(path)} has {width:,} columns; at most {MOST_COLUMNS:,} are read")
     possible = [list(_TYPES) for _ in range(width)]
@@ -402,7 +402,7 @@ def _value(value: Any) -> Any:
 def _make_table(
     connection: sqlite3.Connection, path: Path, names: Sequence[str], types: Sequence[str]
 ) -> str:
-    """Create the table, and return the statement that adds a row. Empty and duplicate names get a number."""
+    """Create the table, and return the statement for adding rows. Empty and duplicate names get a number."""
     taken: set[str] = set()
     columns = []
     for number, given in enumerate(names, 1):

@@ -1,4 +1,4 @@
-"""Follow a text token by token, and record for each the allowed tokens, the forced text, and the enclosing rules."""
+"""Follow a text token by token, and record the allowed tokens, the forced text, and the enclosing rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_PATH_STEPS: Final = 3_000_000  # of reading for rule paths, about two second
 
 
 class TraceError(StackmaskError):
-    """A text that cannot be traced."""
+    """A text cannot be traced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Likely:
 class Step:
     """One token, or the end (``token`` is None), and the state before it.
 
-    ``allowed``: the number of allowed tokens; ``some``: short ones among them. ``forced``: the forced text.
+    ``allowed``: the number of allowed tokens; ``some``: some short ones. ``forced``: the forced text.
     ``rules``: the enclosing rules, outermost first. ``mass``: the model's total probability of the allowed
-    tokens; ``chance``: that of this token. ``refusal``: why it was refused, else empty. ``cost``: the result
-    of ``explain``, if requested.
+    tokens; ``chance``: the probability of this token. ``refusal``: the reason for its refusal, else empty.
+    ``cost``: the result of ``explain``, if requested.
     """
 
     token: int | None
@@ -76,7 +76,7 @@ class Spelling:
         self.by_length: npt.NDArray[np.int64] = np.argsort(lengths, kind="stable")
 
     def of(self, token: int) -> str:
-        """Return the text of a token; for a special one its name."""
+        """Return the text of a token; for a special token, its name."""
         name = self._names.get(token)
         if name is not None:
             return name
@@ -152,7 +152,7 @@ CHUNK: Final = 32  # positions whose logits are held at once
 class Likelihood:
     """The model's probabilities at each position of a text after a prompt.
 
-    Without a prompt or a token that begins texts, the first position has none.
+    Without a prompt or a token that begins texts, the first position has no probabilities.
     Raises: TraceError if the text exceeds the model's context.
     """
 

@@ -1,4 +1,4 @@
-"""Compare engines: their figures on one language, or their masks token by token, with texts that validators judge.
+"""Compare engines: figures on one language, or masks token by token, with texts that validators judge.
 
 ``subject`` is a language, ``tokenizer`` the vocabulary and the text; ``engines`` is the common interface of
 engines. ``stackmask compare``: ``measuring`` follows the text in one process per engine, ``result`` compares

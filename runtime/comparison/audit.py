@@ -1,4 +1,4 @@
-"""An audit of many cases: results are appended to a file, so that an interrupted audit can be resumed."""
+"""An audit of many cases. Results are appended to a file, so that an interrupted audit can be resumed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CALL_S: Final = 20.0  # that one call to a judge may take
 
 @dataclass(slots=True)
 class Audit:
-    """All results of a folder. ``about``: the engines, judges, tokenizer and settings; ``planned``: the
-    number of cases in the sample, of which ``results`` are done.
+    """All results of a folder. ``about``: engines, judges, tokenizer and settings; ``planned``: the number of
+    cases in the sample; ``results``: of finished cases.
     """
 
     about: dict[str, Any]
@@ -61,7 +61,7 @@ def about_audit(
 
 
 def load_audit(folder: Path) -> Audit:
-    """Read the results of a folder; a truncated last line is ignored. Raises: AuditError if there are none."""
+    """Read the results of a folder; a truncated last line is ignored. Raises: AuditError without results."""
     try:
         about = json.loads((folder / ABOUT_FILE).read_text("utf-8"))
         lines = (folder / CASES_FILE).read_text("utf-8").splitlines()

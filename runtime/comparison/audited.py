@@ -1,13 +1,13 @@
 """The engines of an audit: this project's, other libraries, logits processors, and custom ones.
 
-A custom engine is a class, or a function that returns an object, which is passed the vocabulary, with
+A custom engine is a class, or a function that returns an object. It receives the vocabulary, and has
 
     compile(kind, source)   make the language ready; raise ``Unsupported`` where it cannot be enforced
     begin()                 go to the beginning of a text
     mask()                  what may come next: bits as int32 words (ceil(vocab / 32)), or booleans (vocab)
     accept(token)           go on by a token that the mask allows
 
-The bits of the stop tokens say whether a text may end. Other exceptions are recorded, and the audit
+The bits of the stop tokens indicate whether a text may end. Other exceptions are recorded, and the audit
 continues.
 """
 
@@ -44,11 +44,11 @@ class EngineFault(Exception):
 
 
 class WrongMask(EngineFault):
-    """A mask has a wrong width or type, or the engine refuses a token that its own mask allows."""
+    """A mask has the wrong width or type, or the engine refuses a token that its own mask allows."""
 
 
 class OwnEngine(Protocol):
-    """The four methods of an audited engine; see the module."""
+    """The four methods of an audited engine, which the module docstring explains."""
 
     def compile(self, kind: str, source: str) -> None:
         """Compile a language."""
@@ -64,7 +64,7 @@ class OwnEngine(Protocol):
 
 
 class Audited:
-    """An engine as used by the audit: masks are words of a known width."""
+    """An engine in the form for audits, with masks as words of a known width."""
 
     def __init__(self, own: OwnEngine | Engine, size: int) -> None:
         self.own: Any = own
@@ -83,17 +83,17 @@ class Audited:
         return words_of(self.own.mask(), self.size)
 
     def accept(self, token: int) -> bool:
-        """Advance by a token; only a result of exactly False is a refusal."""
+        """Advance by a token. Only the result False itself is a refusal."""
         return self.own.accept(token) is not False
 
     def shortest_end(self) -> list[int] | None:
-        """Return the tokens of a shortest completion, if the engine can compute one."""
+        """Return the tokens of a shortest completion, if the engine can compute it."""
         find = getattr(self.own, "shortest_end", None)
         return None if find is None else find()
 
 
 class _Known(Audited):
-    """An engine of ``stackmask compare``."""
+    """An engine from ``stackmask compare``."""
 
     def __init__(self, engine: Engine, vocabulary: Vocabulary) -> None:
         super().__init__(engine, vocabulary.size)
@@ -113,7 +113,7 @@ class _Known(Audited):
 
 
 def words_of(mask: Any, size: int) -> Words:
-    """Return a mask as words, without bits past the vocabulary. Raises: WrongMask if it has a wrong width or type."""
+    """Return a mask as words, without bits past the vocabulary. Raises: WrongMask for a wrong width or type."""
     numpy_of = getattr(mask, "detach", None)
     row = np.asarray(mask.detach().cpu() if numpy_of is not None else mask)
     if row.ndim == 2 and len(row) == 1:
@@ -136,7 +136,7 @@ def words_of(mask: Any, size: int) -> Words:
 
 
 class Ours(Pushdown):
-    """This project's engine, with properties in any order and every spelling: exactly the language of the schema."""
+    """This project's engine, with any order of properties and any spelling: exactly the language of the schema."""
 
     def compile(self, subject: Subject) -> None:
         """Compile a language. Raises: Unsupported if the engine refuses it explicitly."""
@@ -154,7 +154,7 @@ class Ours(Pushdown):
 
 
 class Processor:
-    """A logits processor of transformers: tokens that it does not set to minus infinity are allowed.
+    """A logits processor of transformers, which allows the tokens that it does not set to minus infinity.
 
     ``make(kind, source, vocabulary)`` returns a fresh processor, a callable of input ids (1, n) and scores (1, vocab).
     """
@@ -166,7 +166,7 @@ class Processor:
         self.ids: list[int] = []
 
     def compile(self, kind: str, source: str) -> None:
-        """Store the language, and create a processor once, so that a refusal is reported now."""
+        """Store the language, and create a processor once, so that refusals are reported immediately."""
         self.language = (kind, source)
         self.processor = self.make(kind, source, self.vocabulary)
 
@@ -176,7 +176,7 @@ class Processor:
         self.ids = []
 
     def mask(self) -> Any:
-        """Return which entries of a row of zeros stay finite."""
+        """Return the entries of a row of zeros that stay finite."""
         import torch
 
         scores = torch.zeros((1, self.vocabulary.size))
@@ -184,7 +184,7 @@ class Processor:
         return (found > float("-inf")).numpy()
 
     def accept(self, token: int) -> None:
-        """Append the token: processors get the whole text each time."""
+        """Append the token, since processors receive the whole text each time."""
         self.ids.append(token)
 
 

@@ -38,10 +38,10 @@ OTHER_ENDS: Final = ((False, 0), (True, 0), (True, 12))
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The extent of an audit. ``texts``: given ones per case; ``mutants``: of each; ``samples``: per engine;
-    ``places``: differences judged for each text, pair of engines and direction; ``tries``: completions
-    attempted; ``steps``: masks kept per text; ``seconds``: time limit of a case, ``call_seconds``: of one
-    call of an engine.
+    """The extent of an audit, as numbers. ``texts``: given texts of a case; ``mutants``: of each text;
+    ``samples``: of each engine; ``places``: judged differences for each text, pair of engines and direction;
+    ``tries``: attempted completions; ``steps``: masks kept for a text; ``seconds``: time limit of a case;
+    ``call_seconds``: of an engine's call.
     """
 
     seed: int = 0
@@ -56,8 +56,8 @@ class Settings:
 
 
 class Auditor:
-    """Engines by name and a judge, as workers; masks are compared with those of this project's engine, or of
-    the first one.
+    """Engines by name and a judge, as workers; masks are compared with those of this project's engine, or
+    else of the first one.
     """
 
     def __init__(
@@ -138,13 +138,13 @@ class _CaseRun:
             record.state, record.message = "refused", refusal
 
     def is_over(self) -> bool:
-        """Return whether the time of the case is over, or no engine is left."""
+        """Return whether the time for the case is over, or no engine is left."""
         late = time.monotonic() - self.begun > self.settings.seconds
         self.result.cut |= late
         return late or not self.live
 
     def all_texts(self) -> None:
-        """Follow given texts, samples and mutants; valid samples become texts for all engines."""
+        """Follow given texts, samples and mutants; valid samples are then used for all engines."""
         settings = self.settings
         given = list(self.case.texts[: settings.texts])
         schema = json.loads(self.case.language.source) if self.is_json else None
@@ -167,7 +167,7 @@ class _CaseRun:
                 self.follow(text, source)
 
     def ask(self, name: str, call: str, *arguments: Any) -> Any:
-        """Call an engine; return None, after recording the fault, if it has no answer."""
+        """Call an engine. If it has no answer, record the fault and return None."""
         if name not in self.live:
             return None
         try:
@@ -195,7 +195,7 @@ class _CaseRun:
             self.live.remove(name)  # what it had compiled is gone, or it fails again and again
 
     def verdict(self, text: bytes) -> Verdict:
-        """Judge a text, once."""
+        """Judge a text only once."""
         if text not in self.verdicts:
             try:
                 self.verdicts[text] = self.auditor.judge.ask("judge", text)
@@ -215,7 +215,7 @@ class _CaseRun:
         return ids if len(ids) <= MOST_TOKENS and self.vocabulary.decode(ids) == data else None
 
     def samples(self, name: str) -> list[str]:
-        """Let an engine draw texts under its own masks; return those that are not wrong."""
+        """Let an engine draw texts under its own masks; return the texts that are not wrong."""
         found = []
         for _ in range(self.settings.samples):
             seed, wander = self.rng.randrange(1, 1 << 30), self.rng.randint(*WANDERING)
@@ -234,7 +234,7 @@ class _CaseRun:
         return found
 
     def is_undecided(self, closed: Closed) -> bool:
-        """Return whether the judges have no verdict on a whole text, for a reason that is not counted separately."""
+        """Return whether the judges have no verdict on a whole text, for a reason without a separate count."""
         if closed.ending != "ended":
             return False
         verdict = self.verdict(self.vocabulary.decode(closed.ids))
@@ -285,8 +285,8 @@ class _CaseRun:
         self.compare(ids, found)
 
     def note_accepted(self, name: str, ids: list[int], at: int, source: str, verdict: Verdict) -> bool:
-        """Record a whole text that an engine accepts, if it is invalid or a program may refuse it; return
-        whether this is so.
+        """Record a whole text that an engine accepts, if the text is invalid or programs may refuse it.
+        Return whether it was recorded.
         """
         if verdict.valid is False:
             proof = "a whole invalid text is accepted"
@@ -298,7 +298,7 @@ class _CaseRun:
         return True
 
     def compare(self, ids: list[int], found: dict[str, Followed]) -> None:
-        """Compare each engine's masks with the reference's, and judge some of the differences of each direction."""
+        """Compare each engine's masks with the reference's, and judge some differences in each direction."""
         if not found:
             return
         reference = OURS if OURS in found else next(iter(found))
@@ -356,14 +356,14 @@ class _CaseRun:
             self.count(allower, forbidder, decided)
 
     def count(self, allower: str, forbidder: str, decided: bool) -> None:
-        """Count a judged difference, for both of its engines."""
+        """Count a judged difference for both of its engines."""
         for name in (allower, forbidder):
             record = self.result.engines[name]
             record.judged += 1
             record.decided += decided
 
     def decide(self, allower: str, forbidder: str, before: list[int], token: int) -> bool:
-        """Determine which of two engines is wrong about a token; return whether this is certain."""
+        """Determine the engine that is wrong about a token. Return whether the result is certain."""
         ids, at = [*before, token], len(before)
         source = f"difference of {allower} and {forbidder}"
         texts = self.vocabulary.token_bytes
@@ -465,7 +465,7 @@ class _CaseRun:
         source: str,
         verdict: Verdict | None = None,
     ) -> None:
-        """Record a finding; ``at`` is the index of its token, or their number for the end."""
+        """Record a finding. ``at``: the index of its token, or the number of tokens for the end."""
         decode = self.vocabulary.decode
         before = decode(ids[:at])
         through = decode(ids[: at + 1])
@@ -485,7 +485,7 @@ class _CaseRun:
 
 
 def looks_of(tokenizer: Tokenizer) -> list[npt.NDArray[np.uint32]]:
-    """Return masks of tokens by their appearance: with an escape (1), with DEL (2), with a blank (4), and
+    """Return masks of tokens by their appearance: with an escape (1), with DEL (2), with a space (4), and
     unions of these.
 
     An engine that never allows one of these differs everywhere in a string, which would hide its other
@@ -541,7 +541,7 @@ ATOMS: Final[tuple[Any, ...]] = (
 
 
 def mutants(text: str, count: int, seed: int, *, is_json: bool) -> list[str]:
-    """Return texts that differ from one by a small change: of the value if it is JSON, and of characters."""
+    """Return texts with a small change of the given text: of characters, and of the value if it is JSON."""
     rng = random.Random(f"{seed}:{text}")
     found: dict[str, None] = {}
     for number in range(count * 3):
@@ -616,10 +616,11 @@ def _change(holder: Any, key: Any, rng: random.Random) -> None:
 
 
 def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
-    """Return (change, text) for other ways to write a JSON value, smallest change first.
+    """Return (change, text) for other ways to write a JSON value, with the smallest change first.
 
-    ``blanks``: no blanks, or one after each comma and colon; ``spelling``: also strings and numbers as ``json.dumps`` writes
-    them, or with DEL or all but printable ASCII escaped; ``order``: also the properties of objects in declared order.
+    ``blanks``: no whitespace, or one space after each comma and colon; ``spelling``: also strings and numbers
+    as in ``json.dumps``, or with escapes for DEL or all but printable ASCII; ``order``: also the properties
+    of objects in declared order.
     """
     try:
         value = _plain(json.loads(text), 0)
@@ -652,12 +653,12 @@ def _key(value: Any) -> str:
 
 
 def _written(value: Any) -> tuple[str, str]:
-    """Return a value as JSON with a blank after each comma and colon, and without blanks."""
+    """Return a value as JSON with a space after each comma and colon, and without whitespace."""
     return json.dumps(value, ensure_ascii=False), json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _ascii(text: str) -> str:
-    """Return JSON with everything but printable ASCII escaped, which only occurs inside strings."""
+    """Return JSON with escapes for all characters but printable ASCII, which only occur inside strings."""
     return "".join(c if " " <= c <= "~" else json.dumps(c)[1:-1] for c in text)
 
 
@@ -740,7 +741,7 @@ def _of_items(parts: list[dict[str, Any]], at: int) -> Iterator[Any]:
 
 
 def _parts(schemas: list[Any], root: Any) -> list[dict[str, Any]]:
-    """Return the schemas that apply to the same value: references and branches, each once, in source order."""
+    """Return the schemas for the same value, through references and branches, each once, in source order."""
     found: list[dict[str, Any]] = []
     seen: set[int] = set()
     todo = list(reversed(schemas))
@@ -760,7 +761,7 @@ def _parts(schemas: list[Any], root: Any) -> list[dict[str, Any]]:
 
 
 def target(reference: str, root: Any) -> Any:
-    """Return the target of a reference within the document (``#/…``); None for others."""
+    """Return the target of a reference within the document (``#/…``); None for other references."""
     if not reference.startswith("#"):
         return None
     found = root

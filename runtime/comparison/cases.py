@@ -21,12 +21,12 @@ MAX_TEXT: Final = 20_000  # characters of a text of a case; longer ones are left
 
 
 class AuditError(StackmaskError):
-    """The audit is impossible: the cases, an engine's name or the folder of results is unsuitable."""
+    """The audit is impossible, since the cases, an engine's name or the folder of results is unsuitable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A language and texts, which the validators judge; ``name`` is unique in an audit."""
+    """A language with texts, which the validators judge. ``name``: unique in an audit."""
 
     name: str
     language: Subject
@@ -34,7 +34,7 @@ class Case:
 
 
 def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]:
-    """Yield the cases of a file (``.jsonl``, ``.jsonl.xz``), or the single one that an argument names.
+    """Yield the cases of a file (``.jsonl``, ``.jsonl.xz``), or the single case that an argument names.
 
     A line of a file: ``{"id": …, "schema" | "regex" | "grammar" | "sql": …, "tests": [{"data": …} | {"text": …}]}``.
     Raises: AuditError with the number of the line; ComparisonError, GrammarFileError for other arguments.
@@ -53,7 +53,7 @@ def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]
 
 
 def sample(cases: list[Case], count: int, seed: int) -> list[Case]:
-    """Return some random cases, the same for the same seed; for a count of 0, all of them in random order."""
+    """Return some random cases, the same for the same seed; for a count of 0, all cases in random order."""
     mixed = sorted(cases, key=lambda case: case.name)
     random.Random(seed).shuffle(mixed)
     return mixed[:count] if count else mixed
@@ -108,13 +108,13 @@ KEPT: Final = 2  # witnesses of one engine, kind and category that a case keeps;
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One difference with its witness.
+    """One difference, with its witness.
 
-    ``kind``: ``over``: a token was forbidden that begins the rest of a valid text; ``under``: one was allowed
-    that leads to no valid text; ``fault``: the engine raised, hung, crashed, or returned a wrong mask.
-    ``category``: the violated constraint, or the spelling that the engine requires. ``proof``: why it is
-    certain. The text is ``before`` + ``token`` + ``after``. ``says``: the judges' messages. ``source``: the
-    origin of the text.
+    ``kind``: ``over``: a token was forbidden that begins the rest of a valid text; ``under``: a token was
+    allowed that leads to no valid text; ``fault``: the engine raised an error, hung, crashed, or returned a
+    wrong mask. ``category``: the violated constraint, or the spelling that the engine requires. ``proof``:
+    the reason for certainty. The text is ``before`` + ``token`` + ``after``. ``says``: the judges' messages.
+    ``source``: the origin of the text.
     """
 
     engine: str
@@ -130,9 +130,9 @@ class Finding:
 
 @dataclass(slots=True)
 class EngineRecord:
-    """One engine in one case. ``state``: ``compiled``, ``refused`` or ``fault``; ``places``: the number of
-    masks compared; ``differing``: the number of bits unlike the reference's; ``judged``, ``decided``: the
-    differences that were extended to a text.
+    """The record of one engine in one case. ``state``: ``compiled``, ``refused`` or ``fault``; ``places``:
+    the number of compared masks; ``differing``: the number of bits that differ from the reference;
+    ``judged``, ``decided``: the differences that were extended to a text.
     """
 
     state: str = "compiled"
@@ -167,7 +167,7 @@ class CaseResult:
             self.findings.append(finding)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the result as JSON values."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         # by hand: `asdict` takes counters for mappings of another sort before Python 3.12
         engines = {name: _values(record) for name, record in self.engines.items()}

@@ -38,8 +38,8 @@ CLOSERS: Final = {
 @dataclass(slots=True)
 class Followed:
     """The progress of an engine along tokens. ``refused``: the index of the token that its mask forbids, else
-    None; ``masks``: those up to there (n, words), including the one after the last token; ``may_end``: after
-    the last one; ``stuck``: the last mask allows nothing at all.
+    None; ``masks``: the masks up to there (n, words), including the mask after the last token; ``may_end``:
+    whether the text may end there; ``stuck``: whether the last mask allows nothing.
     """
 
     refused: int | None
@@ -50,8 +50,9 @@ class Followed:
 
 @dataclass(slots=True)
 class Closed:
-    """The end of a walk: ``ended`` complete, ``dead`` if the mask allows nothing, ``open`` after too many
-    tokens, or ``refused`` if a mask forbids a given token. ``ids``: all tokens, including the given ones.
+    """The end of a walk: ``ended`` if it is complete, ``dead`` if the mask allows nothing, ``open`` after too
+    many tokens, or ``refused`` if a mask forbids a given token. ``ids``: all tokens, including the given
+    ones.
     """
 
     ending: Ending
@@ -59,7 +60,7 @@ class Closed:
 
 
 class Walker:
-    """Walks of one engine over one vocabulary."""
+    """Walks with one engine over one vocabulary."""
 
     def __init__(self, engine: Audited, tokenizer: Tokenizer) -> None:
         vocabulary = tokenizer.vocabulary
@@ -109,10 +110,11 @@ class Walker:
         return any(_has(mask, int(stop)) for stop in self.stops)
 
     def close(self, ids: list[int], seed: int, wander: int, vary: bool, json: bool) -> Closed:
-        """Follow tokens, then choose some at random, then end as fast as can be guessed, or as the engine computes.
+        """Follow tokens, choose some at random, then end as fast as a guess, or the engine's completion,
+        allows.
 
-        ``seed`` 0 always chooses closing tokens; others vary. ``vary``: a shortest completion is used with
-        other digits.
+        ``seed`` 0 always chooses closing tokens; other seeds vary. ``vary``: a shortest completion is used
+        with other digits.
         Cost: a mask for each token, at most 120 after the random ones.
         """
         engine = self.engine
@@ -164,7 +166,7 @@ class Walker:
         return None
 
     def _other_digits(self, token: int, mask: Words, rng: random.Random) -> int:
-        """Return a random allowed token with the same number of digits; for other texts the token itself."""
+        """Return a random allowed token with the same number of digits; for other texts, the token itself."""
         text = self._spelled(token)
         if not text.isdigit():
             return token
@@ -184,7 +186,7 @@ class Walker:
 
 
 class _Place:
-    """The position of the walk in JSON; none for other languages."""
+    """The position of the walk in JSON; None for other languages."""
 
     def __init__(self, json: bool) -> None:
         self.reader: Any = JsonReader() if json else None

@@ -1,8 +1,8 @@
-"""One interface for all engines: this project's two, and other libraries. All get the same bytes for the same
-token ids.
+"""One interface for all engines: the two of this project, and other libraries. All get the same bytes for the
+same token ids.
 
-Other libraries get patterns without the anchors that all of them imply, and with the classes of ECMA-262
-expanded; otherwise unchanged: differences in meaning show as different masks.
+Other libraries get patterns without the anchors that they all imply, and with expanded classes of ECMA-262.
+Otherwise patterns are unchanged, so that differences in meaning appear as different masks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Unsupported(Exception):
 
 @dataclass(slots=True)
 class Facts:
-    """Facts that an engine reports after a walk: states, bytes held, and the entries of its own statistics."""
+    """The facts that an engine reports after a walk: states, bytes held, and its own statistics."""
 
     states: int | None = None
     memory_bytes: int | None = None
@@ -44,7 +44,7 @@ class Engine(Protocol):
     """The interface of every engine. One object serves one vocabulary and follows one text at a time."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
-        """Do the work needed once for a vocabulary."""
+        """Do the work that a vocabulary needs once."""
 
     def compile(self, subject: Subject) -> None:
         """Compile the language. Raises: Unsupported."""
@@ -103,7 +103,7 @@ class Pushdown:
 
 
 class Fsm(Pushdown):
-    """The finite-state mode: DFA, token index and compressed DFA, all computed in advance."""
+    """The finite-state mode, with DFA, token index and compressed DFA, all computed in advance."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         self.vocabulary = vocabulary
@@ -112,7 +112,7 @@ class Fsm(Pushdown):
         self.limits = Limits(max_seconds=options["seconds"]) if "seconds" in options else Limits()
 
     def compile(self, subject: Subject) -> None:
-        """Create the grammar, the DFA and the token index. Raises: StackmaskError if that is refused."""
+        """Create the grammar, the DFA and the token index. Raises: StackmaskError for a refusal."""
         from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY
         from stackmask.runtime.fsm.compiling import compile as compile_fsm
 
@@ -148,7 +148,7 @@ OUTLINES_DEPTH: Final = 3  # levels of recursion that outlines-core writes out u
 def bare_pattern(subject: Subject) -> str:
     """Return the pattern of whole texts without ``^`` and ``$`` at its ends, for libraries that imply them.
 
-    Raises: Unsupported for flags, which they do not support.
+    Raises: Unsupported for flags, which libraries do not support.
     """
     if subject.flags:
         raise Unsupported("flags of a pattern cannot be handed over")
@@ -165,7 +165,7 @@ def bare_pattern(subject: Subject) -> str:
 
 
 def ascii_classes(pattern: str) -> str:
-    r"""Expand ``\d`` and ``\w``: in ECMA-262 they are ASCII, in most libraries all of Unicode."""
+    r"""Expand ``\d`` and ``\w``: in ECMA-262 these are ASCII, in most libraries Unicode."""
     out: list[str] = []
     in_class = False
     for piece in re.findall(r"\\.|.", pattern, re.DOTALL):
@@ -193,8 +193,8 @@ def first_line(error: object) -> str:
 
 
 class XGrammar(Pushdown):
-    """XGrammar: a pushdown automaton whose masks are mostly computed at compile time. Its matchers have the
-    same methods.
+    """XGrammar: a pushdown automaton whose masks are mostly computed at compile time. Its matchers have our
+    methods.
     """
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
@@ -244,7 +244,7 @@ class XGrammar(Pushdown):
 
 
 class _Tokens:
-    """The tokenizer interface required by llguidance; for forced text it allows only the tokens that this returns."""
+    """The tokenizer interface that llguidance requires. For forced text, it only allows the tokens of this."""
 
     def __init__(self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]]) -> None:
         self.encode = encode
@@ -315,7 +315,7 @@ class LLGuidance:
         return bytes(self.matcher.compute_ff_bytes())
 
     def facts(self) -> Facts:
-        """It reports no facts."""
+        """Return no facts."""
         return Facts()
 
 
@@ -374,7 +374,7 @@ class OutlinesCore:
         return True
 
     def forced(self) -> bytes | None:
-        """It does not report forced text."""
+        """Return None, since the library does not report forced text."""
         return None
 
     def facts(self) -> Facts:

@@ -1,7 +1,7 @@
-"""A character-by-character JSON reader that shares no code with the engine: prefixes of JSON, and their continuations.
+"""A JSON reader, by character, that shares no code with the engine, for prefixes of JSON and continuations.
 
-It proves that no valid text can follow: under any schema, a text that is not a prefix of JSON has no valid
-completion.
+It proves that no valid text can follow, since under any schema, a text that is not a prefix of JSON has no
+valid completion.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class JsonReader:
     """The position of a text in JSON. ``at``: ``value``, ``item`` (after ``[``), ``key``, ``name`` (after
     ``{``), ``colon``, ``after``, ``string``, ``number`` or ``word``.
 
-    Cost: a few hundred nanoseconds per character; memory for the open brackets.
+    Cost: a few hundred nanoseconds for each character; memory for the open brackets.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class JsonReader:
         self._word = ""
 
     def feed(self, text: str) -> bool:
-        """Read more text; return False, and read no further, if it is not a prefix of JSON."""
+        """Read more text. Return False, and stop, if the text is not a prefix of JSON."""
         return all(map(self._character, text))
 
     @property
@@ -65,7 +65,7 @@ class JsonReader:
         return c in BLANKS or self._token(c)
 
     def _token(self, c: str) -> bool:
-        """Read a character other than a blank between values."""
+        """Read a character between values that is not whitespace."""
         if self.at == "colon":
             self.at = "value"
             return c == ":"

@@ -36,7 +36,7 @@ OPTIONAL = (FORMAT, NAME_TWICE)
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The verdict on a text. ``valid``: None if the judges disagree or cannot decide; ``category``: the
-    constraint that an invalid text violates, or why there is no verdict; ``says``: each judge's message.
+    constraint that an invalid text violates, or the reason for no verdict; ``says``: each judge's message.
     """
 
     valid: bool | None
@@ -45,7 +45,7 @@ class Verdict:
 
 
 class Unjudgeable(Exception):
-    """No judge can read the language; the message says why."""
+    """No judge can read the language; the message gives the reason."""
 
 
 class Judge(Protocol):
@@ -59,15 +59,15 @@ class Judge(Protocol):
 
 
 class _Undecided(Exception):
-    """A text whose meaning JSON leaves open."""
+    """JSON leaves the meaning of the text open."""
 
 
 def read_value(text: bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises: ValueError if it is invalid; _Undecided for a duplicate name, a number that is not a finite
-        double, a lone surrogate, which validators and parsers treat differently, and nesting beyond Python's
-        limit.
+    double, a lone surrogate, or nesting beyond Python's limit, all of which validators and parsers treat
+    differently.
     """
 
     def whole(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -175,20 +175,20 @@ class SchemaJudge:
 
 
 def _nothing(address: str) -> None:
-    """Fetch no schema: a judge does not use the network."""
+    """Fetch no schema, since a judge does not use the network."""
     raise ValueError(f"not fetched: {address}")
 
 
 def _keyword(error: Any) -> str:
-    """Return the failing keyword; for a choice, the one inside it with which all its branches fail, if it is
-    the same.
+    """Return the failing keyword; for a choice, the keyword inside it with which all branches fail, if there
+    is one.
     """
     inner = {str(each.validator) for each in error.context or ()}
     return f"{error.validator} ({inner.pop()})" if len(inner) == 1 else str(error.validator)
 
 
 class SqlJudge:
-    """SQLite, with the tables: queries that it prepares are in the language. Nothing is executed."""
+    """SQLite with the tables. The queries that it can prepare are in the language; none is executed."""
 
     def __init__(self, source: str) -> None:
         self.database = sqlite3.connect(":memory:")
@@ -198,7 +198,7 @@ class SqlJudge:
             raise Unjudgeable(f"SQLite: {error}") from None
 
     def judge(self, text: bytes) -> Verdict:
-        """Return whether SQLite prepares a query; whether it only reads is not checked."""
+        """Return whether SQLite prepares a query, which need not be read-only."""
         try:
             query = text.decode()
         except UnicodeDecodeError as error:
@@ -211,7 +211,7 @@ class SqlJudge:
         return Verdict(True, "", {"sqlite": "prepares"})
 
     def may_begin(self, text: bytes) -> bool | None:
-        """It only judges whole queries."""
+        """Return None, since SQLite only judges whole queries."""
         return None
 
 
@@ -307,7 +307,7 @@ class GrammarJudge:
 
 
 class _Writer:
-    """Rules as a Lark grammar in which each terminal is one character."""
+    """Writes rules as a Lark grammar in which each terminal is one character."""
 
     def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
@@ -417,7 +417,7 @@ class RegexJudge:
         return Verdict(matches, "" if matches else "no match", {name: "matches" if matches else "no match"})
 
     def may_begin(self, text: bytes) -> bool | None:
-        """Neither judges prefixes."""
+        """Return None, since neither judges prefixes."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Follow a text with one engine in a separate process: times, masks, memory."""
+"""Follow a text with one engine in a separate process, and measure times, masks and memory."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ computing = time.process_time_ns  # what a busy machine disturbs least
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one engine. ``memory``: bytes of the finite-state mode's tables; ``process``: bytes that
-    a whole process may grow by; ``seconds``: for everything.
+    """The limits of one engine. ``memory``: bytes of the finite-state mode's tables; ``process``: bytes by
+    which a whole process may grow; ``seconds``: the total time.
     """
 
     memory: int | None = None
@@ -79,7 +79,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The common task of the engines: a language, the tokens of a text, and the bytes of each token."""
+    """The task that the engines share: a language, the tokens of a text, and the bytes of each token."""
 
     tokenizer: Tokenizer
     subject: Subject
@@ -91,7 +91,7 @@ class Task:
 def measure(column: Column, task: Task, masks: Path) -> Column:
     """Measure one engine in a new process and return its column; the masks go to a NumPy file.
 
-    An engine that takes too long, or too much memory, is killed; the column says so.
+    An engine that takes too long, or too much memory, is killed, which the column reports.
     """
     limits = task.limits
     deadline = time.monotonic() + limits.seconds
@@ -117,7 +117,7 @@ def _how_it_ended(status: int, limits: Limits) -> str:
 
 
 class Measurer:
-    """The engine of a column in a separate process: a worker, whose steps return the column."""
+    """A worker for the engine of a column in a separate process; its steps return the column."""
 
     def __init__(self, column: Column, task: Task, masks: str) -> None:
         task.tokenizer.vocabulary._trie()  # not part of any engine
@@ -174,7 +174,7 @@ class _Run:
         return make_engine(self.column, self.task.tokenizer, self.task.limits)
 
     def compile(self) -> None:
-        """Compile from scratch: several times, if that is fast. Modules are loaded before, with another language."""
+        """Compile from scratch, several times if it is fast. Modules are loaded before, with another language."""
         warm = self.make()
         with suppress(Unsupported, StackmaskError):  # a small vocabulary may not spell it
             warm.compile(WARM[self.task.subject.kind])
@@ -221,7 +221,7 @@ class _Run:
         return fills, accepts
 
     def timed_fill(self) -> int:
-        """Fill the mask; return the time in ns, excluding other processes."""
+        """Fill the mask; return the time in ns, without other processes."""
         computed = time.thread_time_ns()
         begin = clock()
         self.engine.fill(self.mask)
@@ -229,7 +229,7 @@ class _Run:
         return min(passed, time.thread_time_ns() - computed)
 
     def follow(self) -> np.ndarray[Any, Any]:
-        """Follow the text again: the speed of masks visited before, the masks, the forced text.
+        """Follow the text again, for the speed of known masks, the masks, and the forced text.
 
         Shapes: the masks, int32 (places, ceil(vocab / 32)).
         """

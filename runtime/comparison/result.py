@@ -1,4 +1,4 @@
-"""Compare the engines: their figures, and whether their masks are equal."""
+"""Compare the engines by their figures, and by the equality of their masks."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ MAX_TOKENS: Final = 2_000  # of a text: all masks along it are kept
 class Difference:
     """The differences of masks from those of the pushdown engine.
 
-    ``places``: the number of ``compared`` masks that differ. ``position``: tokens before the first of these,
-    ``offset``: bytes. ``token``: the lowest id on which they disagree there, ``tokens``: their number;
-    ``allowed``: whether the engine allows the token and the pushdown engine does not, or the reverse;
+    ``places``: the number of ``compared`` masks that differ. ``position``: the number of tokens before the
+    first of these; ``offset``: of bytes. ``token``: the lowest id that differs there; ``tokens``: their
+    number; ``allowed``: True if only this engine allows the token, False if only the pushdown engine does;
     ``why``: an explanation.
     """
 
@@ -52,7 +52,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """The result: one column per engine, the pushdown engine first. ``differences``: those of the others from it."""
+    """The result: one column for each engine, the pushdown engine first. ``differences``: from that engine."""
 
     subject: Subject
     tokenizer: str
@@ -72,7 +72,7 @@ class Comparison:
         return all(self.differences[name].places == 0 for name in exact if name in self.differences)
 
     def document(self) -> dict[str, Any]:
-        """Return everything as JSON values, with the date and the machine."""
+        """Return the result as JSON values, with the date and the machine."""
         return {
             "date": datetime.date.today().isoformat(),
             "cpu": _cpu(),
@@ -113,7 +113,7 @@ class Comparison:
 
 
 def figures(column: Column) -> dict[str, float | None]:
-    """Return the figures of a column's masks in µs: the first one, mean, p99 and worst, of both passes."""
+    """Return the figures of a column's masks in µs: first, mean, p99 and worst, of both passes."""
     found: dict[str, float | None] = {
         "first_mask_us": _rounded(column.first_pass[0]) if column.first_pass else None
     }
@@ -138,10 +138,11 @@ def compare(
 ) -> Comparison:
     """Compare the engines on one language along one text.
 
-    ``text``: the text to follow; by default a random one, drawn with ``seed``. ``depths``: for each a further
-    finite-state machine, with recursion expanded to that depth. ``peers``: other libraries, if they are
+    ``text``: the text to follow; by default a random one, drawn with ``seed``. ``depths``: for each, another
+    finite-state machine with recursion expanded to this depth. ``peers``: other libraries, if they are
     installed.
-    Raises: GrammarError and so on if the language has errors; ComparisonError if the text is not in it.
+    Raises: GrammarError and so on if the language has errors; ComparisonError if the text is not in the
+    language.
     Cost: about half a second per engine plus the time of the engine, within the limits.
     """
     vocabulary = tokenizer.vocabulary
@@ -184,7 +185,7 @@ def _difference(
     lengths: list[int],
     tokens: Sequence[bytes | None],
 ) -> Difference:
-    """Compare masks, as far as both followed the text."""
+    """Compare masks, as far as both engines followed the text."""
     compared = min(len(ours), len(theirs))
     differing = ours[:compared] ^ theirs[:compared]
     places = np.flatnonzero(differing.any(axis=1))
@@ -322,7 +323,7 @@ def running_total(
 ) -> tuple[list[int], list[float]]:
     """Return the cumulative ms by number of tokens, if the text is generated again and again.
 
-    The first round has the cost of first visits, the later ones that of cached masks.
+    The first round has the cost of first visits, later rounds the cost of cached masks.
     """
     counts, sums = [1], [compile_ms + first_us[0] / 1e3]
     for us in first_us[1:]:
@@ -375,8 +376,8 @@ def _draw_memory(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> 
 
 
 def _scale(axes: Any, values: list[float | None]) -> None:
-    """Set a logarithmic axis that begins a decade below the least value, since lengths of bars have no
-    meaning on it.
+    """Set a logarithmic axis that begins a decade below the least value, since the lengths of bars have no
+    meaning there.
     """
     known = [value for value in values if value]
     if known:

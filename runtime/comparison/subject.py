@@ -22,17 +22,18 @@ MAX_TITLE: Final = 60
 
 
 class ComparisonError(StackmaskError):
-    """The comparison is impossible: the argument, the tokenizer or the text is unsuitable."""
+    """The comparison is impossible, since the argument, the tokenizer or the text is unsuitable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One language. ``source``: the pattern, the text of the grammar or the schema, or the DDL of SQLite tables.
+    """A language. ``source``: the pattern, the text of the grammar or the schema, or the DDL of SQLite
+    tables.
 
     ``origin``: its file, if any.
 
-    ``start`` applies to grammars, ``profile`` to schemas; ``flavor``, ``flags`` and ``search`` to patterns,
-    as in ``Grammar.from_regex``.
+    ``start``: for grammars; ``profile``: for schemas; ``flavor``, ``flags`` and ``search``: for patterns, as
+    in ``Grammar.from_regex``.
     """
 
     kind: Kind
@@ -52,7 +53,7 @@ class Subject:
 
     @property
     def is_lark(self) -> bool:
-        """Whether it is a grammar in the syntax of Lark."""
+        """Whether the language is a grammar in the syntax of Lark."""
         return self.kind == "grammar" and (self.origin or "").lower().endswith(LARK_ENDING)
 
     def grammar(self, property_order: str = "schema") -> Grammar:
@@ -94,9 +95,9 @@ def read_subject(
 ) -> Subject:
     """Determine the kind of a command-line argument, and read it.
 
-    Without ``kind``, in this order: a file, by its ending; a pattern between slashes; the name of a bundled
+    Without ``kind``, the order is: a file, by its ending; a pattern between slashes; the name of a bundled
     grammar; a JSON object or a name with a file suffix; text with a rule (``::=``); otherwise a pattern.
-    Raises: ComparisonError, GrammarFileError if there is no such file, or the kind cannot be determined.
+    Raises: ComparisonError, GrammarFileError if the file is missing, or the kind cannot be determined.
     """
     if kind is None and len(argument) > 2 and argument[0] == argument[-1] == "/" and not _is_file(argument):
         kind, argument = "regex", argument[1:-1]  # as other commands have it

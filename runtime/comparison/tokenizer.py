@@ -31,13 +31,13 @@ USUAL_STOPS: Final = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im
 class Encoder:
     """Converts text to tokens with a ``tokenizers.Tokenizer``, a transformers tokenizer, or a SentencePiece processor.
 
-    A class rather than a closure, since it is pickled for engines in separate processes.
+    This is a class rather than a closure, since it is pickled for engines in separate processes.
     """
 
     backend: Any
 
     def __call__(self, text: bytes) -> list[int]:
-        """Return the tokens of a text. Raises: ComparisonError if it is not UTF-8."""
+        """Return the tokens of a text. Raises: ComparisonError if the text is not UTF-8."""
         # SentencePiece adds special tokens only when asked, and does not know the option
         asked = {} if hasattr(self.backend, "id_to_piece") else {"add_special_tokens": False}
         try:
@@ -52,7 +52,7 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True)
 class Greedy:
-    """Converts text to tokens, each the longest that fits: for vocabularies without their tokenizer."""
+    """Converts text to the longest possible tokens, for vocabularies without their tokenizer."""
 
     vocabulary: Vocabulary
 
@@ -63,7 +63,7 @@ class Greedy:
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A vocabulary, and the conversion of text to its tokens. ``name``: as requested. All of it can be pickled."""
+    """A vocabulary, and the conversion of text to its tokens. ``name``: as requested. It can be pickled."""
 
     name: str
     vocabulary: Vocabulary
@@ -75,8 +75,8 @@ def load_tokenizer(name: str | None) -> Tokenizer:
 
     ``name``: a ``tokenizer.json`` (or ``.json.xz``), a folder with one, a ``.tiktoken`` or SentencePiece
     ``.model`` file, a file written by ``Vocabulary.save``, or a name that transformers knows.
-    Raises: ComparisonError if it cannot be read, or has no stop token; MissingExtraError without the extra
-        ``hf``, which installs the readers.
+    Raises: ComparisonError if the tokenizer is unreadable, or has no stop token; MissingExtraError without
+    the extra ``hf``, which installs the readers.
     """
     if name is None:
         from stackmask.runtime.embedded import FOLDER
@@ -116,7 +116,7 @@ def _load(name: str, path: Path) -> Tokenizer:
 
 
 def _fast(name: str, file: Path) -> Tokenizer:
-    """Read a ``tokenizer.json``; the configuration next to it names the stop tokens."""
+    """Read a ``tokenizer.json``; the adjacent configuration names the stop tokens."""
     with require("hf"):
         from tokenizers import Tokenizer as Backend
     data = file.read_bytes()
@@ -174,7 +174,7 @@ def _sentencepiece(name: str, path: Path) -> Tokenizer:
 
 
 def _tiktoken(name: str, path: Path) -> Tokenizer:
-    """Read a file of ranks, which lacks the splitting pattern and the special tokens: a stop token is appended."""
+    """Read a file of ranks, without splitting pattern and special tokens, and append a stop token."""
     try:
         from tiktoken.load import load_tiktoken_bpe
     except ModuleNotFoundError:
@@ -203,8 +203,8 @@ DRAWN: Final = 12  # texts of which one is taken
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text to follow. ``complete``: the language may end here. ``seed``: the seed that it was drawn with,
-    or None.
+    """The text to follow. ``complete``: whether the language may end here. ``seed``: of a random text, or
+    None.
     """
 
     data: bytes
@@ -230,9 +230,9 @@ def given_text(compiled: CompiledGrammar, text: str) -> Text:
 
 
 def draw_text(grammar: Grammar, seed: int) -> Text:
-    """Draw a random text of the language: the first of some that is not short, else the longest.
+    """Draw a random text of the language: the first that is not short, or else the longest of several.
 
-    Raises: SampleError if no complete text is found. Cost: that of ``Grammar.sample``, for each.
+    Raises: SampleError if no complete text is found. Cost: that of ``Grammar.sample`` for each text.
     """
     longest = ""
     for number in range(DRAWN):
@@ -244,7 +244,7 @@ def draw_text(grammar: Grammar, seed: int) -> Text:
 
 
 def longest_matches(vocabulary: Vocabulary, data: bytes) -> list[int]:
-    """Return tokens that spell the bytes, each the longest that fits: for vocabularies without their tokenizer.
+    """Return the longest possible tokens that spell the bytes, for vocabularies without their tokenizer.
 
     Raises: ComparisonError if a byte cannot be spelled.
     """

@@ -1,4 +1,4 @@
-"""Workers of an audit, each in a separate process: one engine with its walks, and the judge."""
+"""Workers of an audit, each in a separate process, for one engine with its walks or for the judge."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Asked(Protocol):
 
 
 class EngineWorker:
-    """One engine. All methods but ``compile`` raise the engine's own exceptions."""
+    """A worker for one engine. All methods but ``compile`` raise the engine's own exceptions."""
 
     def __init__(self, name: str, tokenizer: Tokenizer) -> None:
         self.engine = make_engine(name, tokenizer)
@@ -37,7 +37,7 @@ class EngineWorker:
         self.is_json = False
 
     def compile(self, language: Subject) -> str | None:
-        """Compile a language; return None, or why the engine refuses it."""
+        """Compile a language; return None, or the reason why the engine refuses it."""
         self.is_json = language.kind == "schema"
         try:
             self.engine.compile(language)
@@ -55,13 +55,13 @@ class EngineWorker:
 
 
 class JudgeWorker:
-    """The judge of one language at a time."""
+    """A worker for the judge of one language at a time."""
 
     def __init__(self) -> None:
         self.judge_of: Judge | None = None
 
     def load(self, language: Subject) -> str | None:
-        """Read a language; return None, or why it cannot be judged."""
+        """Read a language; return None, or the reason why it cannot be judged."""
         self.judge_of = None
         try:
             self.judge_of = make_judge(language)

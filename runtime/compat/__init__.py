@@ -1,1 +1,1 @@
-"""The interfaces of other libraries, a room for each; users import them from ``stackmask.compat``."""
+"""The interfaces of other libraries, with a room for each. Users import them from ``stackmask.compat``."""

@@ -1,5 +1,5 @@
-"""A lower bound on the states of an automaton, computed from the rules: grammars that are far too large are
-refused early.
+"""A lower bound on the states of an automaton, computed from the rules, so that grammars that are far too
+large are refused early.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ _UNSURE = ir.Intersection | ir.Complement | ir.NotFollowedBy | ir.Slot | ir.KeyT
 def states_at_least(rules: RuleSet) -> int:
     """Return a lower bound on the states of every deterministic automaton for these rules.
 
-    An automaton of a finite language has more states than its longest string has bytes, and any automaton
-    more than its shortest. If `&`, `!` or restrictions may remove strings, nothing is known, and the result
-    is 1.
+    An automaton of a finite language has more states than its longest string has bytes; any automaton has
+    more than the shortest string. If `&`, `!` or restrictions may remove strings, the result is 1.
     Cost: linear in the rules.
     """
     if any(isinstance(expr, _UNSURE) for rule in rules.rules.values() for expr in ir.walk(rule.body)):
@@ -50,7 +49,7 @@ def _lengths(body: Expr, known: Mapping[str, tuple[int, int] | None]) -> tuple[i
 
 
 def children_first(body: Expr) -> list[Expr]:
-    """Return the expression and all its subexpressions, children first; equal objects once."""
+    """Return the expression and all its subexpressions, children first, without duplicates."""
     order: list[Expr] = []
     seen: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(body, False)]

@@ -94,7 +94,7 @@ class CompiledFsm:
         return FsmMatcher(self)
 
     def precompute(self, budget: int = 0) -> dict[str, Any]:
-        """Return the same as ``CompiledGrammar.precompute``; everything is already computed."""
+        """Return the result of ``CompiledGrammar.precompute``; all masks are already computed."""
         return {"states": self.dfa.states, "walks": 0, "complete": True}
 
     def _rules_around(
@@ -111,11 +111,11 @@ class CompiledFsm:
 
     @property
     def nbytes(self) -> int:
-        """The size of automaton, index and paths, in bytes."""
+        """The size of the automaton, the index and the paths, in bytes."""
         return self.dfa.nbytes + self.index.nbytes + self.paths.nbytes
 
     def stats(self) -> dict[str, int]:
-        """Return sizes: states (minimal, as found, and with singular paths merged), edges, rows, bytes."""
+        """Return sizes: states (minimal, as found, and with merged singular paths), edges, rows, bytes."""
         return {
             "states": self.dfa.states,
             **self._counts,
@@ -132,7 +132,7 @@ class CompiledFsm:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write automaton and index to a file that ``load`` reads. The file is written atomically.
 
-        Raises: OSError if it cannot be written.
+        Raises: OSError if the file cannot be written.
         """
         write_index(Path(path), self.index, self.vocabulary, self._counts)
 
@@ -148,8 +148,8 @@ def compile(
 ) -> CompiledFsm:
     """Compile a grammar to a finite automaton and the index of the tokens that each of its states allows.
 
-    Everything is computed now: masks are exactly those of the pushdown engine, and no later call computes
-    any. ``depth`` and ``repeated_keys`` change the language as described below, and masks are exact for the
+    All masks are computed now: they are exactly those of the pushdown engine, and no later call computes any.
+    ``depth`` and ``repeated_keys`` change the language as described below, and masks are exact for the
     changed language.
 
     ``memory``: the maximum number of bytes while building, and for automaton and index afterwards. ``depth``:
@@ -158,8 +158,9 @@ def compile(
     ``limits``: those of the pushdown engine, which finds the states; ``max_seconds`` applies to each of the
     two steps.
 
-    Raises: FsmError for recursion without ``depth``, captures and dynamic rules; FsmBudgetError, with the estimate, if
-        it does not fit in ``memory``; GrammarError, VocabularyError and BudgetError as ``Compiler.compile``.
+    Raises: FsmError for recursion without ``depth``, captures and dynamic rules; FsmBudgetError, with the
+    estimate, if ``memory`` does not suffice; GrammarError, VocabularyError and BudgetError as
+    ``Compiler.compile``.
     Cost: about a microsecond per state and byte class, and one walk of the vocabulary per state.
     """
     _check_arguments(memory, depth)

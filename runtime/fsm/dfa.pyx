@@ -58,11 +58,11 @@ cdef int fill_bytes(vector[uint8_t]& out, array) except FAILED:
 
 @cython.final
 cdef class Dfa:
-    """An immutable deterministic automaton. Created by ``explore`` or from the arrays of an equal one.
+    """An immutable deterministic automaton, created by ``explore`` or from the arrays of an equal one.
 
-    ``arrays``: in the format of ``arrays()``; ``specials``: the number of symbols that stand for special
+    ``arrays``: in the format of ``arrays()``; ``specials``: the number of symbols that represent special
     tokens.
-    Raises: FsmFileError if they do not form an automaton.
+    Raises: FsmFileError if the arrays do not form an automaton.
     """
 
     def __cinit__(self, arrays=None, int32_t specials=0):
@@ -137,9 +137,10 @@ cdef class Dfa:
         return bool(self.accepting[state])
 
     def next_state(self, int32_t state, int symbol):
-        """Return the state after a byte, or after special symbol ``symbol - 256``; -1 if there is none.
+        """Return the state after a byte, or after special symbol ``symbol - 256``; -1 if the state has no
+        such transition.
 
-        Raises: IndexError if there is no such state or symbol.
+        Raises: IndexError for an unknown state or symbol.
         """
         if not 0 <= state < self.states or not 0 <= symbol < 256 + self.specials:
             raise IndexError(f"no state {state}, or no symbol {symbol}")
@@ -148,13 +149,13 @@ cdef class Dfa:
         return self.step(state, <uint8_t>symbol)
 
     def is_accepting(self, int32_t state):
-        """Return whether the text may end in a state. Raises: IndexError if there is no such state."""
+        """Return whether the text may end in a state. Raises: IndexError for an unknown state."""
         if not 0 <= state < self.states:
             raise IndexError(f"no state {state}")
         return bool(self.accepting[state])
 
     def dump(self):
-        """Return the automaton as text, a line for each state."""
+        """Return the automaton as text, with a line for each state."""
         cdef int32_t s, e, k
         lines = []
         for s in range(self.states):
@@ -222,7 +223,7 @@ cdef class Paths:
         self.after.shrink_to_fit()
 
     cdef int32_t lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except FAILED nogil:
-        """Create the path from a state that is not on any other path."""
+        """Create the path that begins at a state that is on no other path."""
         while forced[head] and self.begin[head] == NOT_FORCED:
             self.begin[head] = <int32_t>self.text.size()
             self.text.push_back(dfa.low[dfa.first[head]])
@@ -235,7 +236,7 @@ cdef class Paths:
         return upper_bound(self.past.begin(), self.past.end(), self.begin[state]) - self.past.begin()
 
     cdef bytes forced(self, int32_t state):
-        """Return the forced bytes, all segments together."""
+        """Return the forced bytes of all segments together."""
         cdef bytearray out = bytearray()
         cdef size_t segment
         while self.begin[state] != NOT_FORCED:
@@ -247,7 +248,7 @@ cdef class Paths:
     def jump(self, int32_t state):
         """Return (the forced bytes, the state after them).
 
-        Raises: IndexError if there is no such state.
+        Raises: IndexError for an unknown state.
         """
         if not 0 <= state < <int32_t>self.begin.size():
             raise IndexError(f"no state {state}")
@@ -272,7 +273,7 @@ cdef enum:
 
 
 cdef int write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) except FAILED nogil:
-    """Record the block of a state, and the target block of each range of bytes."""
+    """Record the block of a state, and the target blocks of all ranges of bytes."""
     cdef int32_t e, b, last = NO_STATE
     cdef int32_t low = 0, high = -2
     b = block[state]
@@ -308,8 +309,8 @@ cdef int32_t find_alike(
     """Put states into the same block if they have the same byte strings of up to ``length``.
 
     Accepting states and special tokens are ignored. Return the number of blocks.
-    Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in
-        E. F. Moore's minimisation, but only states affected by a change are processed again.
+    Cost: a signature for each state, and another one whenever the block of a target changes. Rounds are as in
+    E. F. Moore's minimisation, but only states affected by a change are processed again.
     Raises: BudgetError after ``deadline``, which was computed from ``seconds``.
     """
     cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0, signatures = 0
@@ -451,8 +452,8 @@ cdef class Exploration:
         return 0
 
     cdef int visit_all(self, int32_t start, list symbols) except FAILED:
-        """Visit all reachable configurations. ``symbols``: the classes of tokens that each special symbol is
-        in.
+        """Visit all reachable configurations. ``symbols``: the classes of tokens that contain each special
+        symbol.
         """
         cdef size_t done = 0
         cdef int32_t config, next, other, k, map, count
@@ -483,7 +484,7 @@ cdef class Exploration:
         return 0
 
     cdef int32_t shared_map(self) except FAILED:
-        """Return the coarsest byte classes that distinguish all bytes distinguished by some row."""
+        """Return the coarsest byte classes that distinguish all bytes that some row distinguishes."""
         cdef int32_t shared = MAP_ONE, last = UNKNOWN
         cdef size_t s
         for s in range(self.map_of.size()):
@@ -493,7 +494,7 @@ cdef class Exploration:
         return shared
 
     cdef int find_useful(self, vector[uint8_t]& useful, int32_t specials) except FAILED:
-        """Find the states from which an accepting one can be reached."""
+        """Find the states that can reach an accepting state."""
         cdef size_t n = self.configs.size(), s, i
         cdef vector[size_t] first
         cdef vector[int32_t] into, todo
@@ -644,11 +645,11 @@ cdef class Exploration:
 def explore(automaton, list symbols, memory, double seconds):
     """Return the minimal automaton of a grammar, and the number of its states before minimisation.
 
-    ``symbols``: the classes of tokens that each special symbol is in. ``memory``: the maximum number of bytes
-    while building. ``seconds``: the time limit. The caller holds the lock of the automaton's store.
+    ``symbols``: the classes of tokens that contain each special symbol. ``memory``: the maximum number of
+    bytes while building. ``seconds``: the time limit. The caller holds the lock of the automaton's store.
     Returns: (Dfa, or None if the language is empty; states before minimisation).
     Raises: FsmBudgetError, BudgetError.
-    Cost: a step of the pushdown engine per state and byte class, then O(m log m) for m transitions.
+    Cost: a step of the pushdown engine for each state and byte class, then O(m log m) for m transitions.
     """
     cdef ConfigSpace space
     cdef Exploration found

@@ -9,7 +9,7 @@ _UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
 
 
 class FsmError(StackmaskError):
-    """No finite automaton accepts the grammar's language; names the rule and the feature."""
+    """No finite automaton accepts the grammar's language. The message names the rule and the feature."""
 
 
 class FsmFileError(StackmaskError):

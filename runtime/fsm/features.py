@@ -1,4 +1,4 @@
-"""Features that no finite automaton supports: refuse them by name, before any work."""
+"""Features that no finite automaton supports, which are refused by name before any work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_features(rules: RuleSet) -> None:
 def forget_keys(rules: RuleSet) -> RuleSet:
     """Return the rules with undeclared keys of open objects untracked, so that they may repeat.
 
-    Everything else about objects is unchanged: declared keys occur at most once, required ones must occur.
+    All other properties of objects are unchanged: declared keys occur at most once, required keys must occur.
     Raises: FsmError if the keys of an open object are counted, since untracked keys cannot be.
     """
     bodies: dict[str, Rule] = {}

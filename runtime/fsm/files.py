@@ -40,10 +40,10 @@ KIND: Final = Kind(b"stackmask-fsm\n\0\0", version=2, sections=1 + len(_ARRAYS))
 
 
 def fingerprint(vocabulary: Vocabulary) -> str:
-    """Return a digest of the parts of a vocabulary that an index depends on: texts, width, and the stripped
+    """Return a digest of the parts of a vocabulary on which an index depends: texts, width, and the stripped
     first space.
 
-    Stop tokens are not part of it: they are added when a mask is filled.
+    Stop tokens are excluded, since they are added when a mask is filled.
     """
     digest = hashlib.sha256(vocabulary.token_bytes.block)
     digest.update(json.dumps([vocabulary.size, vocabulary.strip_first_space]).encode())
@@ -51,7 +51,7 @@ def fingerprint(vocabulary: Vocabulary) -> str:
 
 
 def write_index(path: Path, index: TokenIndex, vocabulary: Vocabulary, counts: dict[str, int]) -> None:
-    """Write an index. Raises: OSError; then no file is left."""
+    """Write an index. Raises: OSError; no file remains then."""
     arrays = {**index.dfa.arrays(), **index.arrays()}
     header = json.dumps(
         {
@@ -66,8 +66,7 @@ def write_index(path: Path, index: TokenIndex, vocabulary: Vocabulary, counts: d
 def read_index(path: Path, vocabulary: Vocabulary) -> tuple[TokenIndex, dict[str, int]]:
     """Read an index and the counts recorded when it was built.
 
-    Raises: FsmFileError if the file is of another kind, damaged, or of another version or vocabulary;
-        OSError.
+    Raises: FsmFileError if the file is damaged, or of another kind, version or vocabulary; OSError.
     """
     data = path.read_bytes()
     try:

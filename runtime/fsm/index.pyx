@@ -1,9 +1,10 @@
 # distutils: language = c++
-"""The token index: for every state of an automaton the allowed tokens, and the target state of each.
+"""The token index: the allowed tokens for every state of an automaton, each with its target state.
 
 States that certainly allow the same tokens are found before any walk (``lookahead``); the vocabulary's trie
-is walked once for each such set of states. Rows are shared by content, and are bits or gaps between ids. The
-target of a token is found by running the automaton over its bytes: this takes a few loads, and no memory.
+is walked once for each such set of states. Equal rows are shared; a row consists of bits, or of gaps between
+ids. The target of a token is found by running the automaton over its bytes: this takes a few loads, and no
+memory.
 """
 
 cimport cython
@@ -51,12 +52,12 @@ cdef struct Walk:
 
 @cython.final
 cdef class TokenIndex:
-    """The allowed tokens of every state of an automaton. Immutable; safe to use from several threads.
+    """The allowed tokens of every state of an automaton. Immutable; threads may share it.
 
     ``special_ids``: the tokens of each special symbol of the automaton.
-    Raises: FsmBudgetError if it does not fit in ``memory`` bytes; BudgetError after ``seconds``; FsmError if
-        a token is allowed both as text and as a special token, and leads to different places.
-    Cost: one walk of the trie per state (states that cannot differ share one). Releases the GIL.
+    Raises: FsmBudgetError if it needs more than ``memory`` bytes; BudgetError after ``seconds``; FsmError if
+    a token is allowed both as text and as a special token, and leads to different places.
+    Cost: one walk of the trie for each state (equivalent states share a walk). Releases the GIL.
     """
 
     def __cinit__(self, Dfa dfa not None, TokenBytes texts not None, int32_t size, special_ids=()):
@@ -127,7 +128,7 @@ cdef class TokenIndex:
             raise BudgetError("max_seconds", seconds, "seconds to build the token index")
 
     cdef int add_specials(self, int32_t state, special_ids) except FAILED:
-        """Give a state a row with its allowed special tokens, if there are any."""
+        """Give a state a row with its allowed special tokens, if any are allowed."""
         cdef vector[uint32_t] bits
         cdef int32_t k, token, next, count = self.count[self.row_of[state]]
         cdef bint changed = False
@@ -248,16 +249,16 @@ cdef class TokenIndex:
     def next_state(self, int32_t state, int32_t token):
         """Return the state after a token, or -1 if it is not allowed.
 
-        Raises: IndexError if there is no such state or token.
+        Raises: IndexError for an unknown state or token.
         """
         if not 0 <= state < self.dfa.states or not 0 <= token < self.size:
             raise IndexError(f"no state {state}, or no token {token}")
         return self.after_token(state, token)
 
     def allowed_tokens(self, int32_t state):
-        """Return the allowed tokens of a state, ascending; without stop tokens that end the text.
+        """Return the allowed tokens of a state in order, without stop tokens that end the text.
 
-        Raises: IndexError if there is no such state.
+        Raises: IndexError for an unknown state.
         """
         if not 0 <= state < self.dfa.states:
             raise IndexError(f"no state {state}")
@@ -278,7 +279,7 @@ cdef class TokenIndex:
 
     @property
     def nbytes(self):
-        """The size of the arrays, without the automaton's."""
+        """The size of the arrays, without those of the automaton."""
         return (
             4 * (self.row_of.size() + self.count.size() + self.words.size() + self.offset.size())
             + self.dense.size() + self.gaps.size()
@@ -417,7 +418,7 @@ cdef enum:
 
 @cython.final
 cdef class FsmRuns(Crossings):
-    """The forced runs of an automaton; a view without data of its own."""
+    """The forced runs of an automaton, as a view without its own data."""
 
     def __cinit__(self, TokenIndex index not None, Paths paths not None, Trie trie not None):
         self.dfa = index.dfa
@@ -435,7 +436,7 @@ cdef class FsmRuns(Crossings):
     def run(self, int32_t place):
         """Return (bytes, the length of the whole characters among them, kind, token, next state).
 
-        As ``ForcedRuns.run``. Cost: a look-up of the merged path of the state.
+        This is like ``ForcedRuns.run``. Cost: a look-up of the merged path of the state.
         """
         cdef int32_t state = place - 1, end, k, e, next, symbol = -1, symbols = 0, after = NO_STATE
         cdef Py_ssize_t whole

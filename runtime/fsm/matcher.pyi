@@ -8,7 +8,7 @@ from stackmask.runtime.matching.row_references import MaskRows
 
 @final
 class FsmMatcher(JumpCalls):
-    """Follow one text through a finite automaton; created by ``CompiledFsm.matcher()``.
+    """Follows one text through a finite automaton; created by ``CompiledFsm.matcher()``.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
     other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
@@ -27,8 +27,8 @@ class FsmMatcher(JumpCalls):
     def accept_token(self, token: int) -> bool:
         """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
-        here). Cost: a few loads per byte.
+        A stop token ends the text where the grammar may end (unless the grammar itself contains this token
+        here). Cost: a few loads for each byte.
         """
 
     def accept_string(self, text: str | bytes) -> bool:
@@ -48,13 +48,13 @@ class FsmMatcher(JumpCalls):
         """None: all states were found at compile time, so the matchers do no work."""
 
     def cancel(self) -> None:
-        """Do nothing: no call of this matcher takes long."""
+        """Do nothing, since no call of this matcher takes long."""
 
     def reset(self) -> None:
         """Return to the start."""
 
     def is_accepting(self) -> bool:
-        """Return whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete, so that the grammar may end here."""
 
     def is_terminated(self) -> bool:
         """Return whether a stop token has been accepted."""
@@ -70,13 +70,13 @@ class FsmMatcher(JumpCalls):
         """
 
     def expected(self) -> tuple[set[int], set[int], bool]:
-        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        """Return the bytes and token ids that may come next, and whether the text may end."""
 
     def shortest_completion(self) -> NoReturn:
-        """Raise an error: finite automata do not count tokens to the end."""
+        """Raise an error, since finite automata do not count the tokens to the end."""
 
     def needs_at_least(self) -> NoReturn:
-        """Raise an error: finite automata do not count tokens to the end."""
+        """Raise an error, since finite automata do not count the tokens to the end."""
 
     def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0, *, budget: None = None) -> bool:
         """Write the tokens that may come next into a row of the mask.
@@ -108,11 +108,11 @@ class FsmMatcher(JumpCalls):
         """Return the whole mask: the rows of an index are not stored as bits. See ``MaskRows``."""
 
     def must_stop(self) -> bool:
-        """Return whether the text is complete and cannot continue: only a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may follow."""
 
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
-        """Return (the bytes that must come next, as far as they end with a character; those after that).
+        """Return the forced bytes up to the last complete character, and the forced bytes after it.
 
-        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
-        the first bytes are the rest of it. Cost: a look at the merged path of the state.
+        A byte is forced if no other may come next, the text may not end, and no special token is allowed.
+        Inside a character, the first bytes complete it. Cost: a look-up of the merged path of the state.
         """

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The matcher over an automaton and its token index; it has the interface of the pushdown matcher."""
+"""The matcher over an automaton and its token index, with the interface of the pushdown matcher."""
 
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint8_t
@@ -34,11 +34,11 @@ NO_BUDGET = "a finite automaton keeps no token budget: compile the grammar with 
 
 @cython.final
 cdef class FsmMatcher(JumpCalls):
-    """Follow one text through a finite automaton.
+    """Follows one text through a finite automaton.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
-    other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
-    taken back.
+    other. A refused token or text changes nothing. The history is kept, so that any number of accept calls
+    can be undone.
     """
 
     def __cinit__(self, compiled, FsmMatcher origin=None):
@@ -67,8 +67,8 @@ cdef class FsmMatcher(JumpCalls):
     def accept_token(self, token):
         """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
-        here). Cost: a few loads per byte.
+        A stop token ends the text where the grammar may end (unless the grammar itself contains this token
+        here). Cost: a few loads for each byte.
         """
         cdef int32_t id = as_id(token, self.index.size)
         cdef int32_t state = self.history.back(), next
@@ -90,7 +90,7 @@ cdef class FsmMatcher(JumpCalls):
 
     def accept_string(self, text):
         """Advance by text (str, or bytes that need not end at a character boundary). Return False, and change
-        nothing, if it is not allowed. Counts as one accept call.
+        nothing, if the text is not allowed. This counts as one accept call.
         """
         cdef bytes data
         cdef int32_t state = self.history.back(), next
@@ -120,7 +120,7 @@ cdef class FsmMatcher(JumpCalls):
         return True
 
     cdef int reserve(self) except FAILED:
-        """Reserve space for one accept call: if memory runs out, nothing has changed."""
+        """Reserve memory for one accept call, so that nothing has changed if memory runs out."""
         make_room(self.history)
         self.tokens.reserve()
         return 0
@@ -147,7 +147,7 @@ cdef class FsmMatcher(JumpCalls):
         return None
 
     def cancel(self):
-        """Do nothing: no call of this matcher takes long."""
+        """Do nothing, since no call of this matcher takes long."""
 
     def reset(self):
         """Return to the start."""
@@ -161,7 +161,7 @@ cdef class FsmMatcher(JumpCalls):
         self.terminated = False
 
     def is_accepting(self):
-        """Return whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete, so that the grammar may end here."""
         return bool(self.dfa.accepting[self.history.back()])
 
     def is_terminated(self):
@@ -191,7 +191,7 @@ cdef class FsmMatcher(JumpCalls):
         return describe_refusal(what, position, self.terminated, info, *expected_at(self, state), inside)
 
     def expected(self):
-        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        """Return the bytes and token ids that may come next, and whether the text may end."""
         return expected_at(self, self.history.back())
 
     def describe(self):
@@ -207,11 +207,11 @@ cdef class FsmMatcher(JumpCalls):
         return self.history.back()
 
     def shortest_completion(self):
-        """Raise an error: finite automata do not count tokens to the end."""
+        """Raise an error, since finite automata do not count the tokens to the end."""
         raise MatcherError(NO_BUDGET)
 
     def needs_at_least(self):
-        """Raise an error: finite automata do not count tokens to the end."""
+        """Raise an error, since finite automata do not count the tokens to the end."""
         raise MatcherError(NO_BUDGET)
 
     def fill_next_token_bitmask(self, mask, row=0, *, budget=None):
@@ -270,16 +270,16 @@ cdef class FsmMatcher(JumpCalls):
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
-        """Return whether the text is complete and cannot continue: only a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may follow."""
         if self.terminated or not self.is_accepting():
             return False
         return bool(self.runs.run(self.history.back() + 1)[2] == FINAL)
 
     def find_jump_forward_bytes(self):
-        """Return (the bytes that must come next, as far as they end with a character; those after that).
+        """Return the forced bytes up to the last complete character, and the forced bytes after it.
 
-        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
-        the first bytes are the rest of it. Cost: a look at the merged path of the state.
+        A byte is forced if no other may come next, the text may not end, and no special token is allowed.
+        Inside a character, the first bytes complete it. Cost: a look-up of the merged path of the state.
         """
         cdef Py_ssize_t whole
         cdef int32_t state = self.history.back(), after

@@ -1,4 +1,4 @@
-"""Recursive rules: find them, and expand them to a given depth."""
+"""Recursive rules: their detection, and their expansion to a given depth."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def write_out(rules: RuleSet, depth: int | None) -> RuleSet:
     """Return rules without nested recursion.
 
     A tail call (`list ::= item | item "," list`) is a loop and is kept. Other recursion is expanded: on the
-    way from the outermost call to an innermost one, cycles may be closed ``depth`` times. With a single
-    recursive rule, this is how often it may be nested inside itself.
+    way from the outermost call to an innermost one, cycles may be closed ``depth`` times. A single recursive
+    rule may thus be nested inside itself ``depth`` times.
 
     Raises: FsmError if a rule nests and ``depth`` is None.
     """
@@ -62,7 +62,7 @@ def _level_name(name: str, level: int, part_of: dict[str, frozenset[str]]) -> st
 
 
 def _nests(part: list[str], graph: dict[str, list[str]], rules: RuleSet) -> bool:
-    """Return whether the rules of a component call each other other than by tail calls."""
+    """Return whether the rules of a component call each other otherwise than by tail calls."""
     members = set(part)
     return any(
         not at_end
@@ -74,7 +74,7 @@ def _nests(part: list[str], graph: dict[str, list[str]], rules: RuleSet) -> bool
 
 
 def _calls(body: Expr) -> Iterator[tuple[RuleRef, bool]]:
-    """Yield the calls of a body, and whether nothing comes after them."""
+    """Yield the calls of a body, each with whether it is a tail call."""
     stack = [(body, True)]
     seen: set[tuple[int, bool]] = set()
     while stack:

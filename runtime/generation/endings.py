@@ -1,4 +1,4 @@
-"""Check whether generated texts end complete: the meaning of ``finish`` for each row."""
+"""Check whether generated texts end complete, which is the meaning of ``finish`` for each row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation.errors import GenerationError
 
 Finish: TypeAlias = Literal["whole", "cut"] | None
-"""How texts end if ``max_new_tokens`` is reached. None: "whole" if possible."""
+"""The ends of texts that reach ``max_new_tokens``. None: "whole" if possible."""
 
 
 def check_finish(finish: Any) -> None:
@@ -29,7 +29,7 @@ def check_room(max_new_tokens: Any) -> None:
 
 
 def check_wrap_up(wrap_up: Any) -> None:
-    """Raise an error for an invalid share of the tokens. None means that nothing is reported."""
+    """Raise an error for an invalid share of the tokens. None means no report."""
     if wrap_up is None:
         return
     if isinstance(wrap_up, bool) or not isinstance(wrap_up, int | float) or not 0 < wrap_up <= 1:
@@ -57,7 +57,7 @@ def is_closing(matcher: Any, left: int) -> bool:
 
 
 def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | None:
-    """Return the number of tokens after which the rest of a budget was only enough to complete the text, or None.
+    """Return the number of tokens after which the rest of a budget only completes the text, or None.
 
     ``matcher``: at the start of the text; it is advanced through the text. Cost: that of ``is_closing`` for
     each token.
@@ -71,7 +71,7 @@ def closing_place(matcher: Any, tokens: Sequence[int], watched: int) -> int | No
 
 
 def ends_whole(matcher: Any, room: int, finish: Finish) -> bool:
-    """Return whether the text of a matcher at its start must end within ``room`` tokens, stop token included.
+    """Return whether the text of a new matcher must end within ``room`` tokens, including the stop token.
 
     Raises: GenerationError if that is required but impossible.
     """

@@ -6,4 +6,4 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class GenerationError(StackmaskError):
-    """An error of constrained generation: it cannot continue, or its arguments are invalid."""
+    """Constrained generation cannot continue, or its arguments are invalid."""

@@ -1,14 +1,14 @@
-"""Decoding that jumps over forced text and drafts the rest: a ``custom_generate`` for transformers.
+"""Decoding that appends forced text and drafts other text, as a ``custom_generate`` for transformers.
 
 The loop is that of sampling and greedy search, but a row may append several tokens at a time, and may replace
-its last ones. All tokens of a row that the model has not read yet are processed in one forward pass. With a
-cache that allows gaps, rows of a batch jump by different lengths: shorter ones are padded on the left with
-columns hidden by the attention mask, and removed tokens are hidden, or cropped once no row needs their
-columns. With other caches, all rows advance by the length of the shortest jump, and only a single row may
-remove tokens.
+its last tokens. One forward pass processes all tokens of a row that the model has not read yet. With a cache
+that allows gaps, rows of a batch jump by different lengths: shorter ones are padded on the left with columns
+hidden by the attention mask, and removed tokens are hidden, or cropped once no row needs their columns. With
+other caches, all rows advance by the length of the shortest jump, and only a single row may remove tokens.
 
-If tokens can be removed, the model also reads a draft of the next tokens (``jump_forward.drafts``). It chooses each
-token as it would without: it has already read a draft token that it chooses, and the others are removed.
+If tokens can be removed, the model also reads a draft of the next tokens (``jump_forward.drafts``). It
+chooses each token as it would without a draft. If it chooses a draft token, it has already read this token;
+the other draft tokens are removed.
 """
 
 from __future__ import annotations
@@ -65,24 +65,24 @@ class JumpDecoding:
     """Sample or search greedily under grammars, with jump-forward: ``model.generate(...,
     custom_generate=JumpDecoding(g))``.
 
-    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``:
-    "canonical" tokenizes forced text as the tokenizer would, without calling the model, and drafts other text;
-    "draft" drafts forced text too, so the model chooses every token; "off" does neither. ``finish``: "whole"
-    completes each text within the token limit, "cut" truncates it there; None is "whole" where possible.
-    Everything else works as in ``generate`` (sampling, processors, stopping criteria, caches), except for beams
-    and drafts of transformers. ``streamer`` is passed here, since ``generate`` does not forward it. After a call,
-    even one ended by an error or an interrupt, ``written`` has the tokens and ``reports`` a ``JumpReport`` for
-    each row.
+    ``grammars``: one compiled grammar for all rows, or one grammar (or None, for free text) for each prompt.
+    ``jump``: "canonical" tokenizes forced text as the tokenizer would, without calling the model, and drafts
+    other text; "draft" also drafts forced text, so that the model chooses every token; "off" does neither.
+    ``finish``: "whole" completes each text within the token limit, "cut" truncates it there; None is "whole"
+    where possible. All other options work as in ``generate`` (sampling, processors, stopping criteria,
+    caches), except for beams and drafts of transformers. ``streamer`` is an argument here, since ``generate``
+    does not forward it. After a call, even one ended by an error or an interrupt, ``written`` has the tokens
+    and ``reports`` a ``JumpReport`` for each row.
 
     Raises: GenerationError if something is unsupported (encoder-decoder models, beams, scores per token,
-        prompts without ids), and as ``GrammarLogitsProcessor`` does.
+    prompts without ids), and as ``GrammarLogitsProcessor``.
     """
 
     grammars: list[CompiledGrammar | None]
     """One grammar for all rows, or one for each prompt; None means free text."""
 
     vocabulary: Vocabulary | None
-    """The vocabulary of the grammars; None if there are none."""
+    """The vocabulary of the grammars; None without grammars."""
 
     jump: str
     """The mode: "canonical", "draft" or "off"."""
@@ -130,7 +130,7 @@ class JumpDecoding:
         generation_config: Any = None,
         **model_kwargs: Any,
     ) -> Any:
-        """Generate; called by ``generate`` instead of its own loop. Returns the ids, padded on the right."""
+        """Generate; ``generate`` calls this instead of its own loop. Returns the ids, padded on the right."""
         if model.config.is_encoder_decoder:
             raise GenerationError(
                 "jump-forward works with decoder-only models; use jump='off' with the processor"
@@ -162,7 +162,7 @@ class JumpDecoding:
 
 
 class _Run:
-    """One call: the rows, the cache and its columns."""
+    """One call, with its rows, its cache and the cache's columns."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class _Run:
         self.limit = self._rollback_limit(batch)
 
     def _rollback_limit(self, batch: int) -> int | None:
-        """Return how many tokens a row may remove, or None for any number."""
+        """Return the number of tokens that a row may remove, or None for any number."""
         cache = self.cache
         self.note = ""  # what was said of the cache before this one
         if cache.cache is None and not self.kwargs.get("use_cache"):
@@ -290,7 +290,7 @@ class _Run:
         self.stream.put_new()
 
     def _draft(self, live: list[int]) -> None:
-        """Let the rows propose tokens, where those that the model does not choose can be taken back."""
+        """Let the rows propose tokens, if tokens that the model does not choose can be removed."""
         if self.limit is None and self.cache.cache is not None and not self._reads_all():
             for i in live:
                 self.rows[i].draft(len(live))
@@ -305,7 +305,7 @@ class _Run:
         return self.cache.cache is None and not self.kwargs.get("use_cache")
 
     def _jump_all(self) -> list[int]:
-        """Let the rows jump; return the number of unchanged leading tokens of each."""
+        """Let the rows jump; return each row's number of unchanged leading tokens."""
         return [self._jump(i, row) if self.jumps else len(row.ids) for i, row in enumerate(self.rows)]
 
     def _jump(self, i: int, row: JumpRow) -> int:
@@ -330,9 +330,9 @@ class _Run:
             self.attention = self.attention[:, : self.attention.shape[1] - surplus]
 
     def _forward(self, width: int, first: bool) -> torch.Tensor:
-        """Let the model read the next tokens of each row, at most ``width``, and its draft.
+        """Let the model read at most ``width`` next tokens of each row, and the row's draft.
 
-        Returns: the logits of as many of the last columns as the longest draft has, and of one before them.
+        Returns: the logits of the last columns, one more than the longest draft has.
         """
         batch = len(self.rows)
         drafted = max(0 if row.done else len(row.ahead) for row in self.rows)
@@ -435,10 +435,10 @@ def _as_tuple(value: Any) -> tuple[int, ...]:
 
 
 class JumpStream:
-    """Pass the new tokens of all rows to a streamer; None discards them.
+    """Passes the new tokens of all rows to a streamer, or discards them if it is None.
 
-    ``holds_last``: the last token of an unfinished row may still be removed, so it is passed with the next
-    one. A ``TokenStreamer`` gets all tokens at once, and handles removed tokens itself.
+    ``holds_last``: the last token of an unfinished row may still be removed, so it is passed together with
+    the next one. A ``TokenStreamer`` receives all tokens at once, and handles removed tokens itself.
     """
 
     def __init__(self, streamer: Any, batch: RowTable, holds_last: bool) -> None:
@@ -452,7 +452,7 @@ class JumpStream:
             self._streamer.put(prompt.cpu())
 
     def rollback_limit(self, i: int) -> int | None:
-        """Return how many of its last tokens row ``i`` may remove, since they were not passed yet; None for all."""
+        """Return how many last tokens row ``i`` may remove, since they were not passed yet; None for all."""
         if self._streamer is None or self._takes_rows:
             return None
         return len(self._batch.rows[i].ids) - self._given[i]
@@ -471,7 +471,7 @@ class JumpStream:
             self._given[i] = end
 
     def end(self) -> None:
-        """Tell the streamer that the output has ended."""
+        """Inform the streamer that the output has ended."""
         if self._streamer is not None:
             self._streamer.end()
 
@@ -481,10 +481,10 @@ class JumpStream:
 
 
 class TokenChoice:
-    """Apply processors and masks to logits, and sample or choose the most probable token.
+    """Applies processors and masks to logits, and samples or chooses the most probable token.
 
-    The mask is applied before the first warper, which must not see forbidden tokens. ``vocabulary``: that of
-    the grammars, or None without grammars.
+    The mask is applied before the first warper, which must not see forbidden tokens. ``vocabulary``: the
+    vocabulary of the grammars, or None without grammars.
     """
 
     def __init__(
@@ -502,7 +502,7 @@ class TokenChoice:
             )
 
     def fill(self, asked: list[int]) -> bool:
-        """Fill the masks of the rows that need a model call; may run during the forward pass."""
+        """Fill the masks of the rows that need a model call. This may run during the forward pass."""
         rows = [i for i in asked if self._batch.rows[i].is_live]
         self._constrained = rows
         if rows:
@@ -538,8 +538,8 @@ class TokenChoice:
         return result
 
     def _choose_again(self, scores: torch.Tensor, i: int) -> int:
-        """Return a token after which row i can end in time, drawn as if unsuitable tokens had been forbidden
-        from the start.
+        """Return a token after which row i can end in time, drawn as if other tokens had always been
+        forbidden.
 
         ``scores``: of all rows, before the warpers; may be modified.
         """
@@ -580,7 +580,7 @@ class TokenChoice:
 
 
 class StoppingChecks:
-    """Run stopping criteria after every single new token, as if the model had generated one at a time."""
+    """Runs stopping criteria after every new token, as if the model had generated one token at a time."""
 
     def __init__(self, batch: RowTable, criteria: list[Any]) -> None:
         self._batch, self._criteria = batch, criteria
@@ -619,7 +619,7 @@ class StoppingChecks:
 
 
 class _Context(Sequence[int]):
-    """The last token of a prompt, if any, and the generated tokens; nothing is copied."""
+    """The last token of a prompt, if any, with the generated tokens, without copies."""
 
     def __init__(self, prompt: list[int], ids: list[int]) -> None:
         self._prompt, self._ids = prompt[-1:], ids
@@ -633,13 +633,13 @@ class _Context(Sequence[int]):
 
 @dataclass(slots=True)
 class JumpRow:
-    """One row. ``ids``: its tokens; the first of them, and then ``ahead``, are in the cache, at ``columns``.
+    """One row. ``ids``: its tokens. The leading ones, and then ``ahead``, are in the cache, at ``columns``.
 
-    ``ahead``: the unverified rest of a draft that the model has read, together with all of ``ids``; or empty.
+    ``ahead``: the unverified rest of a draft that the model has read together with all of ``ids``; or empty.
 
     ``room``: the maximum number of tokens; ``context``: the maximum after a jump. ``whole``: the text must
-    end within them, and ``strict``: even if no completion can be found after a token. ``wrote``: tokens were
-    added since the last jump.
+    end within the maximum; ``strict``: even if no completion can be found after a token. ``wrote``: whether
+    tokens were added since the last jump.
     """
 
     prompt: list[int]
@@ -707,7 +707,7 @@ class JumpRow:
     def replace(self, keep: int, tokens: Sequence[int]) -> list[int]:
         """Replace the tokens after the first ``keep``; return the cache columns that are no longer valid.
 
-        Tokens that equal the draft have been read already; the draft ends at the first difference.
+        The model has already read tokens that equal the draft, which ends at the first difference.
         """
         read = self.ahead if keep == len(self.ids) else ()
         same = 0
@@ -725,7 +725,7 @@ class JumpRow:
     def jump(self, max_rollback: int | None) -> tuple[int, list[int]]:
         """Append the forced text.
 
-        Returns: the number of unchanged leading tokens; the cache columns that are no longer valid.
+        Returns: the number of unchanged leading tokens, and the cache columns that are no longer valid.
         """
         matcher = self.matcher
         if matcher is None or self.done:
@@ -763,7 +763,7 @@ class JumpRow:
         return same, dropped
 
     def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
-        """Roll the matcher back to the first tokens, then accept others; restore its position if it reaches a limit."""
+        """Roll the matcher back to the first ``keep`` tokens, then accept others. At a limit, restore its position."""
         done, fits = 0, False
         matcher.rollback(len(self.ids) - keep)
         try:
@@ -837,7 +837,7 @@ class JumpRow:
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """The rows of a batch, and their representation for processors and criteria."""
+    """The rows of a batch, in the forms that processors and criteria need."""
 
     rows: list[JumpRow]
     pad: int
@@ -848,7 +848,7 @@ class RowTable:
         return [len(row.ids) for row in self.rows]
 
     def padded(self, lengths: Sequence[int]) -> Any:
-        """Return prompts and leading tokens of each row, padded on the left."""
+        """Return the prompt and leading tokens of each row, padded on the left."""
         width = max(lengths)
         table = [
             [self.pad] * (width - length) + row.prompt + row.ids[:length]
@@ -865,8 +865,8 @@ CACHE_KEYWORDS = ("cache", "past_key_values")  # transformers since 5.24, and be
 def cache_keyword(model: Any) -> str:
     """Return the name of a model's cache, both as a keyword argument and in its output.
 
-    Models with custom code may use the old keyword, and wrappers accept any; then the keyword of transformers
-    is used.
+    Models with custom code may use the old keyword. Wrappers accept any keyword, and get that of
+    transformers.
     """
     for owner in (model, GenerationMixin):
         parameters = inspect.signature(owner.prepare_inputs_for_generation).parameters
@@ -877,12 +877,12 @@ def cache_keyword(model: Any) -> str:
 
 
 class CacheView:
-    """The cache of one generation, seen as columns of tokens.
+    """The cache of one generation, as columns of tokens.
 
     ``gaps``: columns may be hidden by the attention mask, so that rows can have different lengths. ``crops``:
-    the last columns can be removed. ``steps``: after the first call it takes one column at a time. Sliding
-    windows and linear attention count or mix every column and cannot restore earlier states, so they support
-    neither gaps nor crops. Many models with a recurrent state read one token at a time.
+    the last columns can be removed. ``steps``: after the first call, the model only takes one column at a
+    time. Sliding windows and linear attention count or mix every column and cannot restore earlier states, so
+    that they support neither gaps nor crops. Many models with a recurrent state read one token at a time.
     """
 
     def __init__(self, cache: Any) -> None:

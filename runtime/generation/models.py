@@ -43,7 +43,7 @@ def compiler_for(model: Any, tokenizer: Any) -> Compiler:
 
 
 def compiler_of(tokenizer: Any) -> Compiler:
-    """Return the compiler for a tokenizer whose model is unknown; created once and cached."""
+    """Return the compiler for a tokenizer whose model is unknown. It is created once and cached."""
     try:
         key = (-1, (), len(tokenizer))
         weakref.ref(tokenizer)
@@ -57,11 +57,11 @@ def compiler_of(tokenizer: Any) -> Compiler:
 
 
 def compile_for(grammars: Any, tokenizer: Any) -> list[Any]:
-    """Return the compiled grammars of a processor: one, or a list with one or None per prompt.
+    """Return the compiled grammars of a processor: one grammar, or a list with one or None for each prompt.
 
     Uncompiled grammars are compiled for the ``tokenizer``, if there is one; otherwise they are returned
     unchanged.
-    Raises: GenerationError for strings that look like choices; the errors of reading and compiling.
+    Raises: GenerationError for strings that look like choices; as reading and compiling.
     """
     is_list = isinstance(grammars, Sequence) and not isinstance(grammars, str)
     listed = list(grammars) if is_list else [grammars]

@@ -44,23 +44,22 @@ SHOWN_TOKENS = 8  # allowed tokens named in an error
 class GrammarLogitsProcessor(LogitsProcessor):
     """Set the scores of tokens that the grammar forbids to -inf, for ``model.generate(logits_processor=[...])``.
 
-    ``grammars`` is one compiled grammar for every row, or a list of one (or None, for free text) per prompt;
-    with several beams or samples per prompt, each prompt's rows share its grammar. With ``tokenizer``,
-    anything that ``Grammar.of`` accepts is compiled for the tokenizer's own vocabulary and stop tokens.
-    Prompts must be padded on the left, as ``generate`` requires. The text starts after the prompt; stop
-    tokens are allowed exactly when the grammar accepts, and after them only stop tokens (``generate`` pads
-    such rows).
+    ``grammars``: one compiled grammar for all rows, or a list with one (or None, for free text) for each
+    prompt; with several beams or samples, a prompt's rows share its grammar. With ``tokenizer``, anything
+    that ``Grammar.of`` accepts is compiled for the tokenizer's own vocabulary and stop tokens. Prompts must
+    be padded on the left, as ``generate`` requires. The text starts after the prompt; stop tokens are allowed
+    exactly when the grammar accepts, and after them only stop tokens (``generate`` pads such rows).
 
     Works with greedy search, sampling, beam search, prompt lookup and assisted decoding, and can be reused:
     new prompts are detected. Call ``reset`` between two calls if the prompts of the second are those of the
-    first plus generated tokens, which looks like the same call continuing.
+    first plus generated tokens, since this looks like a continuation of the first call.
 
     ``max_new_tokens``, as passed to ``generate``: each text is completed within this limit if possible;
-    ``finish="whole"`` makes it an error if it is not, ``finish="cut"`` disables this. ``wrap_up``: a share of
-    ``max_new_tokens``; ``closing_at`` is the number of tokens after which the rest of it is only enough to
-    complete the text. It changes no score.
+    ``finish="whole"`` raises an error if it is impossible, ``finish="cut"`` does not complete it.
+    ``wrap_up``: a share of ``max_new_tokens``; ``closing_at`` is the number of tokens after which the rest of
+    this share only suffices to complete the text. Scores do not change.
 
-    Cost: one mask per row and step; independent of the context length after the first step.
+    Cost: one mask for each row and step, independent of the context length after the first step.
     Raises: GenerationError if the number of rows or the width of the scores does not fit, or if another processor
         forbids all tokens that the grammar allows.
     """
@@ -69,7 +68,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
     """False, since rows cannot change during a call; an attribute required by transformers."""
 
     closing_at: list[int | None]
-    """For each row, the number of tokens after which the rest of ``wrap_up`` only sufficed to end, or None."""
+    """For each row, the number of tokens after which the rest of ``wrap_up`` only sufficed to end."""
 
     def __init__(
         self,
@@ -105,7 +104,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return f"<{type(self).__name__} of {self._grammars!r:.200}>"
 
     def reset(self) -> None:
-        """Forget the rows: the rows of the next call are prompts."""
+        """Forget the rows, so that the rows of the next call are prompts."""
         self._tracker.reset()
         self.closing_at = []
 
@@ -148,7 +147,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return self._mask
 
     def _fill(self, tracks: Sequence[Track | None], mask: npt.NDArray[np.int32]) -> list[int]:
-        """Fill the rows that have a grammar; return those that the grammar constrains."""
+        """Fill the rows that have a grammar; return the rows that the grammar constrains."""
         live: list[int] = []
         plain: list[int] = []  # of these, without a budget
         matchers: list[Matcher] = []
@@ -176,9 +175,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self.closing_at = [None if track is None else track.closing for track in tracks]
 
     def _fill_within(self, track: Track, mask: npt.NDArray[np.int32], row: int) -> bool:
-        """Fill a row under its budget. Return False if completing it is not known to be possible and was not
-        required.
-        """
+        """Fill a row under its budget. Return False if a completion is neither known nor required."""
         from stackmask.runtime.matching.budgets import CompletionError
 
         assert self._room is not None
@@ -241,7 +238,7 @@ def check_width(scores: torch.Tensor, size: int) -> None:
 def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | None, columns: int) -> None:
     """Set the scores of forbidden tokens to -inf, in place; a CPU mask is copied to the scores' device.
 
-    Shapes: scores (rows, width), mask (rows, ceil(columns / 32)); ``rows``: those to change, None for all.
+    Shapes: scores (rows, width), mask (rows, ceil(columns / 32)); ``rows``: the rows to change, None for all.
     Cost: for single precision on the CPU, no repeated checks; otherwise that of
         ``apply_token_bitmask_inplace``.
     """
@@ -301,7 +298,7 @@ def stuck_error(row: int, matcher: Matcher, vocabulary: Vocabulary) -> Generatio
 
 
 def common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary | None:
-    """Return the vocabulary of some grammars, or None if there are none. Raises: GenerationError if they differ."""
+    """Return the vocabulary of some grammars, or None without grammars. Raises: GenerationError if they differ."""
     for grammar in grammars:
         if grammar is not None and not hasattr(grammar, "vocabulary"):
             raise GenerationError(
@@ -362,11 +359,11 @@ RECENT = 16  # generated tokens that are compared at every step
 HISTORY = 512  # generated tokens that a row remembers, and so the deepest rollback
 
 Read: TypeAlias = "Callable[[Sequence[int] | None], npt.NDArray[np.int64]]"
-"""Maps columns (None: all of them) to their values, (batch, columns)."""
+"""A function from columns (None: all) to their values, (batch, columns)."""
 
 
 class AnyMatcher(Protocol):
-    """The interface required of a matcher."""
+    """The interface that a matcher must have."""
 
     def accept_token(self, token_id: int, /) -> bool: ...
     def rollback(self, count: int, /) -> None: ...
@@ -375,7 +372,7 @@ class AnyMatcher(Protocol):
 
 
 class MatcherSource(Protocol):
-    """The interface required of a compiled grammar."""
+    """The interface that a compiled grammar must have."""
 
     def matcher(self) -> Any: ...
 
@@ -383,8 +380,8 @@ class MatcherSource(Protocol):
 class Track:
     """One row since its prompt: its matcher and its tokens.
 
-    ``depth`` counts the row's tokens, ``accepted`` those that the matcher accepted; they differ after a stop
-    token or a refused token.
+    ``depth``: the number of the row's tokens; ``accepted``: the number that the matcher accepted, which
+    differs after a stop token or a refused token.
     """
 
     __slots__ = ("accepted", "closing", "depth", "matcher", "tokens", "whole")
@@ -442,7 +439,7 @@ class Track:
 
 
 class RowTracker:
-    """Keep one track per constrained row, across calls of ``generate``.
+    """Keeps one track for each constrained row, across calls of ``generate``.
 
     ``assign(batch)`` gives each row its compiled grammar, or None for free text.
     """
@@ -452,7 +449,7 @@ class RowTracker:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all rows: the next batch is new."""
+        """Forget all rows, since the next batch is new."""
         self._start = 0
         self._length = -1
         self._drafting = False
@@ -466,7 +463,7 @@ class RowTracker:
 
     @property
     def groups(self) -> Sequence[Sequence[int]]:
-        """The rows with equal prompts and grammars: beams, or samples of one prompt."""
+        """The rows with equal prompts and grammars, which are beams or samples of one prompt."""
         return self._groups
 
     def advance(
@@ -476,7 +473,7 @@ class RowTracker:
 
         Rows that continue the previous ones, or a prefix of them, keep their state; all others start a new
         call, with the rows as prompts. ``drafting``: this step verifies draft tokens; from then on in this
-        call the first token may be replaced, which would otherwise mean a new call. ``address``: the address
+        call, the first token may be replaced, which otherwise indicates a new call. ``address``: the address
         of the contiguous 64-bit ids of a single row on the CPU, if available.
         Cost: independent of ``length``, except for the first step of a call.
         """
@@ -517,8 +514,8 @@ class RowTracker:
         self._key_rows = [()] * batch
 
     def _follow_one(self, length: int, address: int) -> bool:
-        """Append one token to the only row, as ``_follow`` does; return False, unchanged, if ``_follow`` must
-        decide.
+        """Append one token to the only row, as ``_follow`` does. Return False, without a change, if
+        ``_follow`` must decide.
         """
         track = self._tracks[0] if len(self._tracks) == 1 else None
         base = length - 1 - self._start
@@ -534,7 +531,7 @@ class RowTracker:
         return True
 
     def _follow(self, length: int, read: Read) -> bool:
-        """Advance every track to ``length``; return False, unchanged, if the rows are not continued."""
+        """Advance every track to ``length``. Return False, without a change, if rows are not continued."""
         base = length - 1 - self._start  # generated tokens that the tracks must already have
         recent = min(base, RECENT)
         is_step = length == self._length + 1
@@ -576,8 +573,8 @@ class RowTracker:
     def _is_other_prompt(self, firsts: list[int], is_step: bool) -> bool:
         """Return whether rows one token longer than the prompts are the prompts of a new call.
 
-        They are if the grammar refuses that token (though beams and drafts may contain refused ones), or if
-        it replaces the first token of the previous call, unless draft tokens are being verified.
+        They are new prompts if the grammar refuses that token (though beams and drafts may contain refused
+        ones), or if it replaces the first token of the previous call, unless draft tokens are being verified.
         """
         if is_step and (self._drafting or len(self._groups) < len(self._tracks)):
             return False
@@ -642,7 +639,7 @@ class RowTracker:
 
 
 def _probes(length: int) -> list[int]:
-    """Return up to PROBES columns of a prompt: half of them its last ones, the others spread over the rest."""
+    """Return up to PROBES columns of a prompt: half of them the last ones, the others spread over the rest."""
     tail = range(max(0, length - PROBES // 2), length)
     spread = range(0, length, max(1, length // (PROBES // 2)))
     return sorted({*tail, *list(spread)[: PROBES // 2]})

@@ -1,4 +1,4 @@
-"""Convert prompts from the caller to the tokens that the model reads."""
+"""Convert the caller's prompts to the tokens that the model reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TEMPLATE_OURS = frozenset({"tokenize", "return_tensors", "return_dict", "paddin
 
 
 def is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
-    """Return whether this is a single prompt: a string, or the messages of one chat."""
+    """Return whether the argument is a single prompt: a string, or the messages of one chat."""
     return isinstance(prompts, str) or (
         isinstance(prompts, Sequence)
         and bool(prompts)
@@ -50,7 +50,7 @@ def pad_id(tokenizer: Any, vocabulary: Vocabulary) -> int:
 
 
 def lay_out(tokenizer: Any, prompts: Sequence[Prompt], chat_options: Mapping[str, Any]) -> list[str]:
-    """Return the text of each prompt; chats are rendered by the tokenizer's chat template."""
+    """Return the text of each prompt; the tokenizer's chat template renders chats."""
     if clash := _TEMPLATE_OURS.intersection(chat_options):
         raise GenerationError(
             f"chat_options: {', '.join(sorted(clash))} cannot be given: generate sets it itself"
@@ -86,7 +86,7 @@ def lay_out(tokenizer: Any, prompts: Sequence[Prompt], chat_options: Mapping[str
 def encode(
     tokenizer: Any, prompts: Sequence[Prompt], texts: Sequence[str], pad: int
 ) -> dict[str, torch.Tensor]:
-    """Tokenize, and pad on the left: the tokenizer's own padding may be unset or on the right.
+    """Tokenize, and pad on the left, since the tokenizer's own padding may be unset or on the right.
 
     ``texts``: the texts of the prompts, which include a chat's special tokens.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_CALLS: Final = 20  # that a notebook shows
 
 Prompt: TypeAlias = str | Sequence[Mapping[str, Any]]
-"""Text, or the messages of a chat (rendered by the tokenizer's chat template)."""
+"""A text, or the messages of a chat, which the tokenizer's chat template renders."""
 
 Prompts: TypeAlias = Prompt | Sequence[Prompt]
 
@@ -26,7 +26,7 @@ Tools: TypeAlias = Iterable[Callable[..., R] | Tool | Mapping[str, Any]] | None
 """Tools whose functions return an R."""
 
 Reason: TypeAlias = Literal["stop", "length", "interrupted"]
-"""What ended a text: a stop token, the number of tokens, or a stopping criterion or the caller."""
+"""The cause of a text's end: a stop token, the number of tokens, or a stopping criterion or the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class JumpReport:
     """The number of model calls for this text, including the one that reads the prompt."""
 
     avoided_calls: int
-    """The number of tokens, including the stop token, minus ``model_calls``."""
+    """The number of tokens, with the stop token, minus ``model_calls``."""
 
     forced_tokens: int
     """The number of tokens appended without calling the model."""
@@ -70,7 +70,7 @@ class GenerationResult(Generic[T, R]):
     """The prompt."""
 
     text: str
-    """The generated text, without prompt, stop token and special tokens; for a turn with its markers."""
+    """The generated text, without prompt, stop token and special tokens; for a turn, with its markers."""
 
     token_ids: tuple[int, ...] = field(repr=False)
     """The ids of the generated tokens, without prompt, stop token and padding."""
@@ -85,10 +85,10 @@ class GenerationResult(Generic[T, R]):
     """The report of jump-forward; None with ``jump="off"``."""
 
     parsed: T | None = field(default=None, compare=False)
-    """The value of the text; None if there is none, for the reason in ``parse_error``."""
+    """The value of the text; None if there is no value, for the reason in ``parse_error``."""
 
     parse_error: str = field(default="", compare=False, repr=False)
-    """The reason that there is no value; empty if there is one, or the grammar has no values."""
+    """The reason for a missing value; empty if there is a value, or the grammar has no values."""
 
     content: str = field(default="", compare=False, repr=False)
     """For a turn, the answer without reasoning, calls and markers; otherwise ``text``."""
@@ -103,12 +103,12 @@ class GenerationResult(Generic[T, R]):
     """The number of tokens after which the rest of ``wrap_up`` only sufficed to end; None if not reached or requested."""
 
     note: str = field(default="", compare=False, repr=False)
-    """The reason that the text is not finished, in one line; empty if it is."""
+    """The reason that the text is not finished, in one line; empty if it is finished."""
 
     __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)  # one parameter will do
 
     def message(self, *, as_json: bool | None = None) -> dict[str, Any]:
-        """Return the assistant's message for the next request, as ``tools.ParsedTurn.message`` does."""
+        """Return the assistant's message for the next request, as in ``tools.ParsedTurn.message``."""
         from stackmask.grammar.turns.parser import ParsedTurn
 
         return ParsedTurn(self.reasoning, self.content, list(self.calls)).message(as_json=as_json)

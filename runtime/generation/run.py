@@ -1,4 +1,4 @@
-"""Generate text that a grammar accepts: one call around ``model.generate``."""
+"""Generate text that a grammar accepts, with one call of ``model.generate``."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def generate(
 ) -> list[GenerationResult]:
     """Generate a text of the grammar for each prompt.
 
-    ``prompts``: one or several; a prompt is a string or a list of chat messages. ``grammar``: the output
-    format, one for all prompts or, with a list of prompts, a list with one for each: anything that
-    ``Grammar.of`` accepts (a type, a JSON Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled
-    grammar, or None for free text. The value of the text is ``result.parsed``. ``profile``: the spelling of
-    JSON, as in ``Grammar.of``. ``chat_options`` are passed to the tokenizer's chat template:
+    ``prompts``: one or several prompts, each a string or a list of chat messages. ``grammar``: the output
+    format, for all prompts or, with a list of prompts, a list with one for each: anything that ``Grammar.of``
+    accepts (a type, a JSON Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled grammar, or
+    None for free text. The value of the text is ``result.parsed``. ``profile``: the spelling of JSON, as in
+    ``Grammar.of``. ``chat_options``: passed to the tokenizer's chat template:
     ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is called for each new
     piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of steps. ``seed``
     makes sampling reproducible without changing torch's global generators. ``jump``: "canonical" appends
@@ -87,22 +87,22 @@ def generate(
     every token; both also draft tokens for the model to verify in one call, as in speculative decoding; "off"
     does neither. Jump-forward is not used with beam search, with prompt lookup or assistants of transformers,
     or with encoder-decoder models. ``finish``: "whole" completes each constrained text within
-    ``max_new_tokens``, stop token included, and raises an error if the limit is too small; "cut" truncates texts
-    at the limit; None, the default, is "whole" if the limit is large enough. ``wrap_up``: a share of
-    ``max_new_tokens``; ``result.closing_at`` is the number of tokens after which the rest of it was only enough
-    to complete the text. It changes no token.
+    ``max_new_tokens``, stop token included, and raises an error if the limit is too small; "cut" truncates
+    texts at the limit; None, the default, means "whole" if the limit is large enough. ``wrap_up``: a share of
+    ``max_new_tokens``; ``result.closing_at`` is the number of tokens after which the rest of this share only
+    sufficed to complete the text. Tokens do not change.
 
     ``tools``, ``tool_choice``, ``reasoning``, ``parallel`` (or ``parallel_tool_calls``): the model generates
-    a whole turn (``tools.grammar``), in the ``style`` of its chat template or the one given by name;
-    ``grammar`` is then that of the answer. The parts of the turn are in ``result.calls``, ``reasoning``,
-    ``content`` and ``parsed``. Tools and switches are passed to the chat template automatically.
+    a whole turn (``tools.grammar``), in the ``style`` of its chat template or a named style; ``grammar`` is
+    then the grammar of the answer. The parts of the turn are in ``result.calls``, ``reasoning``, ``content``
+    and ``parsed``. Tools and switches are passed to the chat template automatically.
 
     ``options`` are passed to ``model.generate``: do_sample, temperature, top_p, num_beams,
     num_return_sequences, prompt_lookup_num_tokens and so on; with several sequences per prompt, their results
-    are adjacent. ``compiler`` (or ``vocabulary``, to create one) defaults to one for the model and tokenizer,
-    cached for later calls.
+    are adjacent. ``compiler`` (or ``vocabulary``, to create one): by default, a compiler for the model and
+    tokenizer, cached for later calls.
 
-    Raises: GenerationError for invalid arguments; GrammarError and VocabularyError as compiling does.
+    Raises: GenerationError for invalid arguments; GrammarError and VocabularyError as for compiling.
     """
     check_sources(model, tokenizer)
     check_finish(finish)
@@ -155,7 +155,7 @@ def _run(
     streamer: TokenStreamer | None,
     options: dict[str, Any],
 ) -> tuple[list[list[int]], list[JumpReport | None]]:
-    """Return the tokens generated after the prompts, and the calls saved by jumping."""
+    """Return the tokens generated after the prompts, and the numbers of calls that jumping saved."""
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
     jumping = _jumping(model, compiled, jump, finish, options, streamer)
     processors = LogitsProcessorList(options.pop("logits_processor", ()))
@@ -189,7 +189,7 @@ def _jumping(
     options: Mapping[str, Any],
     streamer: TokenStreamer | None,
 ) -> JumpDecoding | None:
-    """Return the decoding with jump-forward, or None if transformers' own loop should run."""
+    """Return the decoding with jump-forward, or None if transformers' own loop must run."""
     check_jump(jump)
     config = options.get("generation_config")
     beams = options.get("num_beams", getattr(config, "num_beams", 1)) or 1
@@ -270,7 +270,7 @@ OURS: Final = (
 
 
 def check_sources(model: Any, tokenizer: Any) -> None:
-    """Check that there is a model and a tokenizer, in this order. Raises: GenerationError."""
+    """Check that a model and a tokenizer are given, in this order. Raises: GenerationError."""
     is_model = hasattr(model, "generate") and hasattr(model, "get_output_embeddings")
     is_tokenizer = callable(tokenizer) and not hasattr(tokenizer, "get_output_embeddings")
     if not is_model and hasattr(tokenizer, "get_output_embeddings"):
@@ -290,9 +290,7 @@ def check_sources(model: Any, tokenizer: Any) -> None:
 
 
 def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
-    """Check that no option is misspelt. Options unlike any known one are passed to the model. Raises:
-    GenerationError.
-    """
+    """Check that no option is misspelt. Options unlike known ones go to the model. Raises: GenerationError."""
     if not options:
         return
     elsewhere = ELSEWHERE["generate"]
@@ -310,7 +308,7 @@ def check_model_options(model: Any, options: Mapping[str, Any]) -> None:
 
 
 def as_chat_options(options: Any) -> dict[str, Any]:
-    """Return the options of a chat template as a dict. Raises: GenerationError if they are not options."""
+    """Return the options of a chat template as a dict. Raises: GenerationError for other arguments."""
     if options is None:
         return {}
     if not isinstance(options, Mapping):
@@ -324,7 +322,7 @@ def as_chat_options(options: Any) -> dict[str, Any]:
 
 
 class StopFlag(StoppingCriteria):
-    """A flag that stops all rows, and compilation, once it is set by any thread."""
+    """A flag that stops all rows, and compilation, once any thread sets it."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -341,7 +339,7 @@ class StopFlag(StoppingCriteria):
 
 @final
 class ProgressBar(StoppingCriteria):
-    """Show the number of generated tokens per row; as a criterion it never stops a row."""
+    """Shows the number of generated tokens of each row; as a criterion, it never stops a row."""
 
     def __init__(self, start: int, total: int) -> None:
         from tqdm.auto import tqdm  # type: ignore[import-untyped]

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 SECONDS_AT_EXIT: Final = 10.0  # for the steps that streams are in when the program ends
 Partial: TypeAlias = dict[str, Any] | list[Any] | str | float | Enum | None
-"""The value of an incomplete text, in plain Python values; a member of an Enum once it is unambiguous."""
+"""The value of an incomplete text, as plain Python values; a member of an Enum once it is unambiguous."""
 
 _running: Final[WeakSet[TextStream]] = WeakSet()
 
 
 @atexit.register
 def _end_all() -> None:
-    """End abandoned streams: a thread that the interpreter stops within a step aborts the process."""
+    """End abandoned streams, since a thread that the interpreter stops during a step aborts the process."""
     for stream in list(_running):
         stream._stop.set()
     for stream in list(_running):
@@ -50,11 +50,11 @@ def _end_all() -> None:
 
 
 class _Closing(ABC):
-    """A base for objects that are closed when their ``with`` or ``async with`` block ends."""
+    """The base of objects that are closed when their ``with`` or ``async with`` block ends."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the generation after its current step, and wait for it."""
+        """End the generation after its current step, and wait for the end."""
 
     async def aclose(self) -> None:
         """End the generation like ``close``, without blocking the event loop."""
@@ -77,8 +77,8 @@ class _Closing(ABC):
 class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
     """The text of one generation, piece by piece, with ``for`` or ``async for``; ``result`` is available at the end.
 
-    Its value is a T. Closing it early (or leaving its ``with`` or ``async with`` block) ends the generation
-    at the next token, as does cancelling the task that iterates.
+    Its value is a T. Early closing (or the end of its ``with`` or ``async with`` block) ends the generation
+    at the next token, as does cancelling the iterating task.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
 
     @property
     def partial(self) -> Partial:
-        """The value of the text so far, in plain Python values; None if there is no value yet, or no type.
+        """The value of the text so far, as plain Python values; None if there is no value yet, or no type.
 
         Cost: linear in the text. Without pydantic, only complete JSON has a value.
         """
@@ -164,7 +164,7 @@ class TextStream(_Closing, Iterator[str], AsyncIterator[str], Generic[T]):
         return self._results[0]
 
     def close(self) -> None:
-        """End the generation after its current step, and wait for it."""
+        """End the generation after its current step, and wait for the end."""
         self._stop.set()
         self._thread.join()
 
@@ -176,7 +176,7 @@ class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R])
 
     Its value is a T, and running its calls returns an R.
 
-    Reasoning, text and arguments arrive while they are generated, each call again when it is complete, and
+    Reasoning, text and arguments arrive while they are generated, each call also when it is complete, and
     finally the value of the answer, if any. Closing ends the generation, as for a ``TextStream``.
     """
 
@@ -227,12 +227,12 @@ class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R])
 
     @property
     def turn(self) -> ParsedTurn:
-        """The reasoning, the content and the complete calls so far. Cost: linear in them."""
+        """The reasoning, the content and the complete calls so far. Cost: linear in their text."""
         return self._reader.turn
 
     @property
     def partial(self) -> Partial:
-        """The value of the answer so far, in plain Python values; None if there is no value yet, or no type."""
+        """The value of the answer so far, as plain Python values; None if there is no value yet, or no type."""
         content = self.turn.content
         return None if self._output is None or not content else self._output.partial(content)
 
@@ -242,7 +242,7 @@ class TurnStream(_Closing, Iterator[Event], AsyncIterator[Event], Generic[T, R])
         return self._pieces.result
 
     def close(self) -> None:
-        """End the generation after its current step, and wait for it."""
+        """End the generation after its current step, and wait for the end."""
         self._pieces.close()
 
 

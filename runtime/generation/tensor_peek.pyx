@@ -1,6 +1,6 @@
-"""Read CPU tensors in place for a step of one row, since calls into torch cost more.
+"""Read CPU tensors in place for a step of one row, since torch calls cost more.
 
-Addresses are those of ``Tensor.data_ptr``; the tensors must live until the call returns.
+Addresses are from ``Tensor.data_ptr``; the tensors must exist until the call returns.
 """
 
 from libc.math cimport INFINITY
@@ -11,7 +11,7 @@ def next_id(uintptr_t row, Py_ssize_t length, list columns, list values, list to
     """Return the last id of a row if it continues as expected, else -1.
 
     Shapes: ``row`` is the address of ``length`` ids of 64 bits; ``values`` are the ids expected at
-        ``columns``, and the last ``recent`` of ``tokens`` those before the last id.
+    ``columns``; the last ``recent`` of ``tokens`` are expected before the last id.
     """
     cdef const int64_t* ids = <const int64_t*>row
     cdef Py_ssize_t i, start = len(tokens) - recent, first = length - 1 - recent
@@ -29,7 +29,8 @@ def next_id(uintptr_t row, Py_ssize_t length, list columns, list values, list to
 def has_choice(uintptr_t scores, uintptr_t mask, Py_ssize_t columns):
     """Return whether any token that a mask allows has a score above -inf.
 
-    Shapes: ``scores`` is the address of ``columns`` numbers of single precision, ``mask`` that of a row.
+    Shapes: ``scores`` is the address of ``columns`` numbers of single precision, ``mask`` the address of a
+    row.
     Cost: reads the words up to the first such token.
     """
     cdef const float* x = <const float*>scores

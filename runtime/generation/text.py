@@ -14,7 +14,7 @@ EMPTY: Final[Mapping[int, bytes]] = MappingProxyType({})
 
 
 class TextDecoder:
-    """Decode one output token by token; a character that spans tokens appears when it is complete.
+    """Decodes one output token by token. A character that spans tokens appears when it is complete.
 
     Invalid UTF-8 becomes U+FFFD. A stop token ends the text. ``named``: special tokens to show, with their
     texts; a stop token among them is shown before it ends the text.
@@ -29,7 +29,7 @@ class TextDecoder:
         self.ended = False
 
     def bytes_of(self, token: int) -> bytes:
-        """Return the bytes to show for a token; none for padding, and for special tokens without a name."""
+        """Return the bytes to show for a token; none for padding, or for special tokens without a name."""
         found = self._tokens[token] if 0 <= token < len(self._tokens) else None
         return self._named.get(token, b"") if found is None else found
 
@@ -57,10 +57,10 @@ class TextDecoder:
 
 
 class TokenStreamer:
-    """A streamer for ``model.generate`` that supports batches: ``on_text(row, text)`` for every new piece of text.
+    """A streamer for ``model.generate`` that supports batches: ``on_text(row, text)`` receives new text.
 
-    ``generate`` puts the prompts first, then either one token per row, (rows,), or, in assisted decoding,
-    several tokens of the only row, (1, tokens). ``named``: special tokens to show, with their texts.
+    ``generate`` first puts the prompts, then either one token for each row, (rows,), or, in assisted
+    decoding, several tokens of the only row, (1, tokens). ``named``: special tokens to show, with texts.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class TokenStreamer:
                 self._emit(row, self._rows[row].push(token))
 
     def put_row(self, row: int, tokens: Sequence[int]) -> None:
-        """Receive all tokens of a row so far. Earlier tokens may have changed, but not the text they spell."""
+        """Receive all tokens of a row so far. Earlier tokens may have changed, but not their text."""
         assert self._rows is not None
         stops = frozenset(self._vocabulary.stop_ids)
         decoder = self._rows[row]

@@ -1,4 +1,4 @@
-"""Turns with tools and reasoning: the request, and the parsed output."""
+"""Turns with tools and reasoning: requests, and parsed outputs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _BLANKS: Final = " \n"
 
 @final
 class TurnPlan:
-    """The request for each turn, and its style.
+    """The request for turns, with their style.
 
-    Raises: ToolError for an unknown style, or if none can be detected; as ``tools.grammar`` when a grammar is
-        created.
+    Raises: ToolError for an unknown style, or if no style can be detected; as ``tools.grammar`` when a
+    grammar is created.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class TurnPlan:
     def began(self, prompt: str) -> Began:
         """Determine from the end of a prompt whether it has begun or ended the reasoning.
 
-        Raises: GenerationError if that contradicts the request.
+        Raises: GenerationError if this contradicts the request.
         """
         begin, end = self.style.thinking
         written = prompt.rstrip(_BLANKS)
@@ -96,7 +96,7 @@ class TurnPlan:
         return EventReader(self.style, self.tools, opened=began == "opened")
 
     def read(self, text: str, began: Began) -> ParsedTurn:
-        """Return the parsed turn; of an unfinished one, the complete parts."""
+        """Return the parsed turn; for an unfinished turn, the complete parts."""
         parser = TurnParser(self.style, self.tools, opened=began == "opened")
         with suppress(TurnError):
             parser.feed(text)

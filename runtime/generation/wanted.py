@@ -1,4 +1,4 @@
-"""The compiled request of each prompt, and the interpretation of a row of tokens."""
+"""The compiled request of each prompt, and the interpretation of rows of tokens."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 MISSING: Final = object()
-"""Marks a missing grammar; None means free text."""
+"""The mark of a missing grammar; None means free text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """The requested output for one prompt.
 
-    ``compiled``: None for free text. ``output``: converts the text to a value. ``plan``: that of a turn with
-    tools or reasoning, with the grammar ``answer`` for its answer.
+    ``compiled``: None for free text. ``output``: converts the text to a value. ``plan``: the plan of a turn
+    with tools or reasoning; ``answer``: the grammar of its answer.
     """
 
     compiled: Any
@@ -45,7 +45,7 @@ class Wanted:
 def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool) -> list[Any]:
     """Return the grammar given for each prompt. ``one``: the prompt was not given in a list.
 
-    Raises: GenerationError if none was given, or not one for each prompt.
+    Raises: GenerationError if no grammar was given, or not one for each prompt.
     """
     if grammar is MISSING and plan is not None:
         return [None] * prompts
@@ -77,7 +77,7 @@ def compile_all(
     texts: Sequence[str],
     cancel: Event | None,
 ) -> list[Wanted]:
-    """Compile the grammar of each prompt; equal objects only once. ``texts``: the prompts."""
+    """Compile the grammar of each prompt, equal objects only once. ``texts``: the prompts."""
     done: dict[tuple[int, Began], Wanted] = {}
     found = []
     for item, text in zip(grammars, texts, strict=True):
@@ -132,9 +132,9 @@ def result_of(
     jumps: JumpReport | None,
     watched: int | None = None,
 ) -> GenerationResult:
-    """Truncate a row at its first stop token, and check it with a separate matcher.
+    """Truncate a row at its first stop token, and check the row with a separate matcher.
 
-    ``watched``: the budget for which ``closing_at`` is reported.
+    ``watched``: the budget for ``closing_at``.
     """
     stops = frozenset(vocabulary.stop_ids)
     end = next((i for i, token in enumerate(row) if token in stops), None)

@@ -39,12 +39,13 @@ EMBEDDED_STYLE: Final = "hermes"  # of calls, for a model whose template tells n
 
 @dataclass
 class Service:
-    """A model that answers requests. ``embedded``: it has no chat template, and answers only the last question.
+    """A model that answers requests. ``embedded``: it has no chat template, and only answers the last
+    question.
 
     ``style``: the style of tool calls, if it cannot be detected from the chat template. ``concurrency``: the
-    number of parallel generations; ``max_waiting`` others may wait, and more are refused with a retry hint.
-    ``body_seconds``: the time limit for receiving a body. ``hosts``: the accepted names in ``Host``; None for
-    all.
+    number of parallel generations; ``max_waiting`` other requests may wait, and more are refused with a retry
+    hint. ``body_seconds``: the time limit for receiving a body. ``hosts``: the accepted names in ``Host``;
+    None for all.
     """
 
     model: Any
@@ -77,7 +78,7 @@ class Service:
         return prompt_for(asked[-1])
 
     def room_for(self, prompt: Any, wanted: Wanted) -> tuple[int, int]:
-        """Return (tokens of the prompt, maximum new tokens). Raises: RequestError if they do not fit."""
+        """Return (tokens of the prompt, maximum new tokens). Raises: RequestError if there is no room."""
         try:
             (text,) = lay_out(self.tokenizer, [prompt], {})
         except StackmaskError:
@@ -97,8 +98,8 @@ class Service:
         return used, wanted.max_tokens or min(DEFAULT_TOKENS, left)
 
     async def arguments(self, wanted: Wanted) -> tuple[Any, Any, int, dict[str, Any]]:
-        """Return (prompt, grammar, tokens of the prompt, options) for ``generate``; errors of the request are
-        found here.
+        """Return (prompt, grammar, tokens of the prompt, options) for ``generate``. This finds errors of the
+        request.
         """
         if wanted.model is not None and wanted.model != self.name:
             raise RequestError(f"model is {wanted.model!r:.80}; this server has {self.name!r}")
@@ -164,7 +165,7 @@ class _Refused(Exception):
 
 
 async def _body_of(service: Service, request: Request) -> bytearray:
-    """Read the body, at most as long as a grammar may be. Raises: RequestError, _Refused."""
+    """Read the body, whose length is limited like that of grammars. Raises: RequestError, _Refused."""
     limit, read = Limits().max_input_bytes, bytearray()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":  # what a page of another site sends without being asked is of other types
@@ -221,7 +222,7 @@ def _end(service: Service, status: int) -> None:
 
 
 class _Guard:
-    """Refuse requests sent by a page of another site, or with another host name."""
+    """Refuses requests from pages of other sites, or with another host name."""
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str] | None) -> None:
         self._app, self._hosts = app, hosts
@@ -286,7 +287,7 @@ def _reason(result: GenerationResult, *, stopped: bool = False) -> str:
 
 
 async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
-    """Begin a stream. Its first piece is awaited, so that early errors get their own status."""
+    """Begin a stream, and wait for its first piece, so that early errors get their own status."""
     prompt, grammar, used, options = await service.arguments(wanted)
     with service.metrics.timed("wait"):
         await service.slots.acquire()
@@ -336,7 +337,7 @@ async def _streamed(service: Service, wanted: Wanted, *, chat: bool) -> _Stream:
 
 
 class _Stream:
-    """A response of events; ``close`` is called at its end, even if the client disconnected before the start."""
+    """A response of events. ``close`` is called at its end, even if the client disconnects before the start."""
 
     def __init__(self, events: AsyncIterator[str], close: Callable[[], Awaitable[None]]) -> None:
         self._response = StreamingResponse(events, media_type="text/event-stream")
@@ -398,7 +399,7 @@ MOST_CHOICES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The content of one request: the prompt, the grammar (None for free text), and options of ``generate``.
+    """The content of a request: the prompt, the grammar (None for free text), and options for ``generate``.
 
     ``tools``: None without tools. ``count``: the number of texts. ``stops``: strings that end the text.
     """
@@ -416,7 +417,7 @@ class Wanted:
 
 
 def parsed_body(read: bytes | bytearray) -> Any:
-    """Return the JSON value of a body. Raises: RequestError if it is not JSON, or not text."""
+    """Return the JSON value of a body. Raises: RequestError if the body is not JSON, or not text."""
     try:
         text = read.decode()
     except UnicodeDecodeError as error:
@@ -434,7 +435,7 @@ def parsed_body(read: bytes | bytearray) -> Any:
 def read_body(body: Any, *, chat: bool) -> Wanted:
     """Read the body of ``/v1/chat/completions`` (``chat``) or ``/v1/completions``.
 
-    Raises: StackmaskError with the field and the reason, or the place in its grammar.
+    Raises: StackmaskError with the field and the reason, or the place in the grammar.
     """
     if not isinstance(body, Mapping):
         raise RequestError(f"the body is {type(body).__name__}, must be an object")

@@ -1,1 +1,1 @@
-"""Forced text, as a string or as tokens."""
+"""Forced text, as strings or as tokens."""

@@ -1,4 +1,4 @@
-"""Drafts: the probable next tokens, for a model to verify in one forward pass.
+"""Drafts: probable next tokens, which a model verifies in one forward pass.
 
 A draft is a text that the grammar allows, in the tokens that the tokenizer would produce. It begins with the forced
 text. If the grammar leaves a choice, the text is copied from the request itself: from an earlier call with the same
@@ -47,7 +47,7 @@ _AFTER_WORD: Final = 8  # bytes that may stand between a key and its value
 
 
 class Draft(NamedTuple):
-    """The probable next tokens, and the source of each: FORCED, PROMPT or EARLIER."""
+    """The probable next tokens, each with its source: FORCED, PROMPT or EARLIER."""
 
     tokens: tuple[int, ...] = ()
     sources: tuple[int, ...] = ()
@@ -69,7 +69,7 @@ FORGOTTEN: Final = 1 / 64  # how much of what was learned is forgotten where not
 
 
 def least_rate(batch: int) -> float:
-    """Return the minimum probability of a token to be drafted, for the number of rows in a batch.
+    """Return the minimum probability of draft tokens, for the number of rows in a batch.
 
     A row saves its share of a step with each accepted token, but all rows wait for each token that is read.
     """
@@ -137,14 +137,14 @@ class Sources:
         return draft
 
     def judge(self, draft: Draft, accepted: int) -> None:
-        """Update the rates by the number of accepted tokens of a draft."""
+        """Update the rates with the number of accepted tokens of a draft."""
         for n, source in enumerate(draft.sources[: accepted + 1]):
             if n in (0, accepted) or source != draft.sources[n - 1]:
                 self.rates[source] += LEARNED * ((n < accepted) - self.rates[source])
 
     @cached_property
     def _question(self) -> bytes:
-        """The end of the prompt, after the last JSON of tools if there is any."""
+        """Return the end of the prompt, after the last JSON of tools, if any."""
         text = self.prompt[-NEARBY:]
         asked = text.rfind(b"}}") + 2
         return text[asked if asked > 1 and len(text) - asked > MIN_QUESTION else 0 :]
@@ -189,7 +189,7 @@ class Sources:
         )
 
     def number(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
-        """Return the rest of a begun number of the prompt, or else the most likely number after a key."""
+        """Return the rest of a begun number from the prompt, or else the most likely number after a key."""
         tail = written[-_TAIL:]
         begun = tail[len(tail.translate(_IS_NUMBER).rstrip(b"d")) :]
         if begun:
@@ -197,7 +197,7 @@ class Sources:
         return next(filter(fits, self._likely(self._numbers, written, anchor)), b"")
 
     def string(self, written: bytes, anchor: bytes, fits: Callable[[bytes], bool]) -> bytes:
-        """Return the rest of a begun value of the prompt, or else the most likely value after a key, with its quote."""
+        """Return the rest of a begun value from the prompt, or else the likeliest value after a key, with its quote."""
         tail = written[-_TAIL:]
         begun = tail[max(tail.rfind(b'"'), tail.rfind(b">"), tail.rfind(b"\n"), tail.rfind(b": ") + 1) + 1 :]
         if begun:
@@ -207,7 +207,7 @@ class Sources:
         return next((value + b'"' for value in likely if fits(value)), b"")
 
     def choice(self, place: int, written: bytes, choices: Choices) -> bytes:
-        """Return the choice with the largest share of words in the prompt; on a tie the last one, which closes."""
+        """Return the choice with the largest share of words in the prompt; if tied, the last one, which closes."""
         chosen = self._chosen.get(place)
         if chosen is None:
             if len(self._chosen) >= MAX_REMEMBERED:
@@ -232,7 +232,7 @@ class Sources:
 
 
 def _anchor(written: bytes) -> bytes:
-    """Return the last word and the text after it, if that is short."""
+    """Return the last word and the text after it, if this text is short."""
     tail = written[-_TAIL:]
     kinds = tail.translate(_IS_WORD)
     end = len(kinds.rstrip())
@@ -247,7 +247,7 @@ def _stem(word: bytes) -> bytes:
 
 
 class Choices(NamedTuple):
-    """The choices at a state: texts up to the next choice, with their words; a number; nearly anything."""
+    """The choices at a state: texts up to the next choice, with their words; a number; nearly any text."""
 
     texts: tuple[bytes, ...]
     words: tuple[tuple[bytes, ...], ...]
@@ -256,7 +256,7 @@ class Choices(NamedTuple):
 
 
 class Guesser:
-    """Guess continuations of the texts of one family. Not safe to use from several threads at once."""
+    """Guesses continuations of the texts of one family. Only one thread at a time may use it."""
 
     def __init__(self, forced: ForcedText) -> None:
         self._forced = forced
@@ -302,7 +302,7 @@ class Guesser:
         return (sources.choice(place, written, choices), PROMPT) if choices.texts else (b"", PROMPT)
 
     def pieces(self, place: int, written: bytes, sources: Sources, most: int, least: float) -> list[Piece]:
-        """Return the parts of a continuation of about ``most`` bytes, as long as its probability is at least ``least``."""
+        """Return the parts of a continuation of about ``most`` bytes, while its probability is at least ``least``."""
         pieces: list[Piece] = []
         size, rate = 0, 1.0
         while size < most and rate >= least:

@@ -10,10 +10,10 @@ FINAL: Final = 2  # or nothing
 
 
 class ForcedText(Protocol):
-    """The interface of a grammar over a vocabulary, implemented by ``ForcedRuns`` and ``FsmRuns``; places are states."""
+    """The interface of a grammar over a vocabulary, which ``ForcedRuns`` and ``FsmRuns`` have. Places are states."""
 
     def run(self, place: int, /) -> tuple[bytes, int, int, int, int]:
-        """Return (forced bytes, the number in complete characters, what follows, token, next place)."""
+        """Return (forced bytes, the number in complete characters, kind of end, token, next place)."""
 
     def after(self, place: int, text: bytes, /) -> int:
         """Return the place after a text; 0 if the text is not allowed."""

@@ -1,15 +1,15 @@
 """Jump-forward: the tokens for forced text, exactly as the tokenizer itself would produce them.
 
 Forced text is encoded together with the tokens before it (a window of them, from a position that no token
-spans). A token is proposed only if its end does not depend on the following text. Let N be the end of the
+spans). A token is only proposed if its end does not depend on the following text. Let N be the end of the
 forced text.
 
 - A token can span N only if it begins with the last n bytes before N and continues with text that the grammar
   allows there. For each such n (``ForcedRuns.crossings``) the text up to N - n is encoded as well: the common
-  prefix of all these encodings is stable. That is exact for tokenizers whose encoding of a text up to one of
-  its token boundaries does not depend on what follows: merges by rank, unigrams, longest matches.
-- Pre-tokenizers look ahead as well: blanks before a word, contractions, digits. If all of the text would be
-  proposed, it is encoded with one character of each group that may follow, and only the unchanged part is
+  prefix of all these encodings is stable. This is exact for tokenizers whose encoding of a text up to a token
+  boundary does not depend on the following text: merges by rank, unigrams, longest matches.
+- Pre-tokenizers also look ahead, at spaces before a word, contractions and digits. If all of the text would
+  be proposed, it is encoded with one character of each group that may follow, and only the unchanged part is
   proposed.
 
 Earlier tokens are kept up to the last boundary that they share with the new encoding.
@@ -76,7 +76,7 @@ _ENDINGS = ("ll", "re", "ve")  # contractions of two letters
 
 
 class Plan(NamedTuple):
-    """Tokens to remove and tokens to append; ``reason`` says why there are none."""
+    """Tokens to remove and tokens to append; ``reason``: why there are none."""
 
     rollback: int
     tokens: tuple[int, ...]
@@ -91,7 +91,7 @@ KEEPS = Plan(0, (), "tokens would have to be taken back")
 
 
 class Written(NamedTuple):
-    """An encoding: ids, and the start and the end of each in the text."""
+    """An encoding: ids, with their starts and ends in the text."""
 
     ids: list[int]
     bounds: list[
@@ -100,7 +100,7 @@ class Written(NamedTuple):
 
 
 class Follower(Protocol):
-    """The interface required of a matcher without a tokenizer."""
+    """The interface that a matcher without a tokenizer must have."""
 
     def is_terminated(self) -> bool: ...
     def is_accepting(self) -> bool: ...
@@ -109,9 +109,9 @@ class Follower(Protocol):
 
 
 class JumpPlanner:
-    """Make proposals for one family of configurations, or one automaton. One thread at a time may use it.
+    """Makes proposals for one family of configurations, or one automaton. One thread at a time may use it.
 
-    ``texts``: the bytes of the vocabulary's tokens. ``strip``: one leading blank is not part of the text.
+    ``texts``: the bytes of the vocabulary's tokens. ``strip``: one leading space is not part of the text.
     """
 
     def __init__(self, forced: ForcedText, texts: TokenBytes, strip: bool) -> None:
@@ -127,7 +127,7 @@ class JumpPlanner:
         self.encodings = 0  # texts that were encoded
 
     def _use(self, encoder: Encoder) -> None:
-        """Change the encoder: cached proposals depend on it."""
+        """Change the encoder, on which cached proposals depend."""
         self._encode, self._encode_short = encoder.encode, encoder.encode_short
         self._composes = encoder.composes
         self._looks_around = encoder.looks_around
@@ -138,8 +138,8 @@ class JumpPlanner:
         self._encoder = encoder
 
     def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
-        """Return the proposal at a configuration, after the tokens of a history; ``prompted``: a prompt comes
-        before them.
+        """Return the proposal at a configuration, after the tokens of a history; ``prompted``: a prompt
+        precedes them.
 
         Cost: a look-up if the configuration was reached after the same tokens before; otherwise tens of
             microseconds, most of them in the tokenizer, independent of the length of the text.
@@ -217,7 +217,7 @@ class JumpPlanner:
     def _add_units(
         self, text: bytes, ends: list[tuple[int, int]], tokens: list[int], kinds: list[int]
     ) -> None:
-        """Append the tokens of a text, and the source of the part that the last byte of each is in."""
+        """Append the tokens of a text, and for each the source of the part with its last byte."""
         texts = self._texts
         at = k = 0
         for unit in (text,) if self._adds_blank else re.findall(_UNIT, text):
@@ -236,7 +236,7 @@ class JumpPlanner:
                 kinds.append(ends[k][1])
 
     def _unit(self, text: bytes) -> tuple[int, ...]:
-        """Encode a text that follows other text; empty if this is impossible."""
+        """Encode a text that follows other text. The result is empty if this is impossible."""
         # a tokenizer that puts a blank before every text is asked after a mark
         lead = b":" if self._adds_blank and text[:1] != b" " else b""
         made = None if _is_cut_short(text) else self._written(lead + text)
@@ -303,9 +303,7 @@ class JumpPlanner:
         return at, made.ids[first:last] + special, end if what_follows == TOKEN else None
 
     def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
-        """Return the last boundary of an encoding that no allowed continuation moves; 0 if that is not after
-        ``here``.
-        """
+        """Return the last boundary of an encoding that no allowed continuation moves; 0 up to ``here``."""
         size = len(text)
         crossings = self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED)
         longest = crossings[-1][0] if crossings else 0
@@ -344,11 +342,11 @@ class JumpPlanner:
         return cut + max(bound for bound in end.bounds if bound <= max(stable, 0))
 
     def _last_word(self, text: bytes, bounds: list[int], limit: int) -> int:
-        """Return the last boundary before a position where a word begins with its blank, or a mark follows a
-        letter or digit, and which no token can span; 0 if there is none.
+        """Return the last boundary that no token can span, before a word with its space, or before a mark
+        that follows a letter or digit; 0 if there is none.
 
-        Pre-tokenizers split there regardless of what follows, and merges do not cross it. For a tokenizer
-        that adds a blank before every text, the window must begin with a blank.
+        Pre-tokenizers split there regardless of the following text, and merges do not cross this place. For a
+        tokenizer that adds a space before every text, the window must begin with a space.
         """
         for bound in reversed(bounds):
             if (
@@ -390,7 +388,7 @@ class JumpPlanner:
         return agreed
 
     def _written(self, text: bytes) -> Written | None:
-        """Encode a text; None if it is not UTF-8, or if the tokens do not spell it."""
+        """Encode a text; None if it is not UTF-8, or the tokens do not spell it."""
         if self._adds_blank and text[:1] == b" ":
             # with a blank of its own in front of the rest, unless that begins with one
             return self._spelled(text[1:], text) or self._spelled(text, text)
@@ -428,7 +426,7 @@ class JumpPlanner:
             return [-1]
 
     def _finds_blank(self) -> bool:
-        """Return whether the tokenizer adds a blank before every text."""
+        """Return whether the tokenizer adds a space before every text."""
         ids = self._ids_of(b"a")
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
@@ -460,14 +458,14 @@ class JumpPlanner:
         return found
 
     def _first_of(self, config: int, characters: str) -> bytes:
-        """Return the first allowed character among some; empty if none is."""
+        """Return the first allowed one among some characters; empty if none is allowed."""
         for character in characters:
             if self.forced.after(config, character.encode()):
                 return character.encode()
         return b""
 
     def _character(self, config: int, text: bytes) -> bytes:
-        """Return an allowed character that begins with a byte, or as much of it as was found."""
+        """Return an allowed character that begins with a byte, or the part of it that was found."""
         while _is_cut_short(text):
             here = self.forced.after(config, text)
             more = next((b for b in range(0x80, 0xC0) if self.forced.after(here, bytes([b]))), None)
@@ -534,14 +532,14 @@ def _is_cut_short(text: bytes) -> bool:
 
 
 def allowed_ids(matcher: Follower, size: int) -> npt.NDArray[np.intp]:
-    """Return the tokens of a vocabulary of ``size`` that a matcher allows, ascending. Cost: that of a mask."""
+    """Return the tokens of a vocabulary of ``size`` that a matcher allows, in order. Cost: that of a mask."""
     row = np.zeros(-(-size // 32), dtype=np.int32)
     matcher.fill_next_token_bitmask(row)
     return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
 
 
 def lone_tokens(matcher: Follower, size: int) -> list[int]:
-    """Return the tokens that are each the only allowed one in turn; advance the matcher.
+    """Return the next tokens as long as only one is allowed, and advance the matcher.
 
     This needs no tokenizer, since no other token is possible.
     """

@@ -1,4 +1,4 @@
-"""The display of a matcher in notebooks: whether its text may end, the allowed and the forced text, the refusal."""
+"""The display of matchers in notebooks: whether the text may end, allowed and forced text, and the refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods on allowed and forced text that the matchers of both engines share."""
+"""The methods for allowed and forced text that the matchers of both engines share."""
 
 from collections.abc import Sequence
 from typing import final
@@ -8,8 +8,8 @@ from stackmask.runtime.jump_forward.drafts import Draft, Sources
 from stackmask.runtime.jump_forward.jump_forward import Plan
 
 class JumpCalls:
-    """A matcher's methods on next bytes and forced text, based on ``expected``, ``find_jump_forward_bytes``
-    and its plans.
+    """The methods of a matcher for next bytes and forced text, based on ``expected``,
+    ``find_jump_forward_bytes`` and its plans.
     """
 
     def expected_bytes(self) -> set[int]:
@@ -18,7 +18,7 @@ class JumpCalls:
     def find_jump_forward_string(self) -> str:
         """Return the forced text, up to the next branch or end, in whole characters.
 
-        Empty inside a character; ``find_jump_forward_bytes`` also returns partial characters.
+        The result is empty inside a character; ``find_jump_forward_bytes`` also returns partial characters.
         """
 
     def find_jump_forward_tokens(
@@ -39,15 +39,16 @@ class JumpCalls:
     def draft(self, sources: Sources, count: int, *, batch: int = 1) -> Draft:
         """Return a ``Draft`` of at most ``count`` tokens that probably come next, for a model to verify.
 
-        It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far as the
-        grammar allows. ``batch``: how many rows wait for the tokens to be read; a draft is shorter, or empty, where
-        that costs more than it gives. Empty without the tokenizer (``Vocabulary.with_encoder``).
+        It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far
+        as the grammar allows. ``batch``: the number of rows that wait for the tokens; a draft is shorter, or
+        empty, where reading costs more than it saves. Drafts are empty without the tokenizer
+        (``Vocabulary.with_encoder``).
         Raises: BudgetError at a limit of the request.
-        Cost: a comparison while the text continues as the last draft has it; else tens of microseconds.
+        Cost: a comparison while the text agrees with the last draft; else tens of microseconds.
         """
 
     def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
-        """Do the same as ``find_jump_forward_tokens``, and give the reason if nothing is proposed."""
+        """As ``find_jump_forward_tokens``, but with the reason if no tokens are proposed."""
 
     def _repr_html_(self) -> str: ...
 
@@ -82,12 +83,12 @@ class TokenHistory:
         available.
 
         A text begins with the first token, after a call of ``accept_string``, and after a special token.
-        Otherwise the window begins at a character boundary, preferably at a blank after another character
-        unless that takes twice the size.
+        Otherwise the window begins at a character boundary, preferably at a space after another character
+        unless this doubles the size.
         """
 
     def count_before(self, context: Sequence[int]) -> int | None:
-        """Return the number of context tokens before the accepted ones; None if it does not end with them.
+        """Return the number of context tokens before the accepted ones; None if the context ends otherwise.
 
         The last few tokens are compared.
         """

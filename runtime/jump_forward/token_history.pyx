@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The tokens that a matcher has accepted, for callers that rewrite the last ones."""
+"""The tokens that a matcher has accepted, for callers that rewrite the last tokens."""
 
 cimport cython
 from libc.stdint cimport uint8_t
@@ -32,7 +32,7 @@ cdef class TokenHistory:
         return other
 
     cdef int reserve(self) except FAILED:
-        """Reserve space for one accept call, so that adding it cannot fail."""
+        """Reserve memory for one accept call, so that its addition cannot fail."""
         make_room(self.taken)
         make_room(self.text_calls)
         return 0
@@ -56,7 +56,7 @@ cdef class TokenHistory:
         return self.text_calls.back() + 1 if self.text_calls.size() else 0
 
     cdef bint has_text(self) noexcept:
-        """Return whether some accept call took text."""
+        """Return whether some accept call received text."""
         return not self.text_calls.empty()
 
     def tokens(self):
@@ -113,8 +113,8 @@ cdef class TokenHistory:
         available.
 
         A text begins with the first token, after a call of ``accept_string``, and after a special token.
-        Otherwise the window begins at a character boundary, preferably at a blank after another character
-        unless that takes twice the size.
+        Otherwise the window begins at a character boundary, preferably at a space after another character
+        unless this doubles the size.
         """
         cdef size_t i = self.taken.size(), first = self.first(), total = 0, k
         cdef const uint8_t* data
@@ -140,7 +140,7 @@ cdef class TokenHistory:
         return tuple([self.taken[k] for k in range(i, self.taken.size())]), begins
 
     def count_before(self, context):
-        """Return the number of context tokens before the accepted ones; None if it does not end with them.
+        """Return the number of context tokens before the accepted ones; None if the context ends otherwise.
 
         The last few tokens are compared.
         """
@@ -157,17 +157,17 @@ cdef class TokenHistory:
 
 
 cdef class JumpCalls:
-    """A matcher's methods on next bytes and forced text.
+    """The methods of a matcher for next bytes and forced text.
 
-    Based on ``expected``, ``find_jump_forward_bytes`` and its plans.
+    They use ``expected``, ``find_jump_forward_bytes`` and the matcher's plans.
     """
 
     cdef object find_plan(self, object context_ids):
-        """Return the plan after a context; here nothing is forced."""
+        """Return the plan after a context. Here, nothing is forced."""
         return NOTHING
 
     cdef object find_draft(self, object sources, object count, object batch):
-        """Return a draft of at most ``count`` tokens; always empty here."""
+        """Return a draft of at most ``count`` tokens, which is always empty here."""
         return EMPTY
 
     def expected_bytes(self):
@@ -177,7 +177,7 @@ cdef class JumpCalls:
     def find_jump_forward_string(self):
         """Return the forced text, up to the next branch or end, in whole characters.
 
-        Empty inside a character; ``find_jump_forward_bytes`` also returns partial characters.
+        The result is empty inside a character; ``find_jump_forward_bytes`` also returns partial characters.
         """
         text, _ = self.find_jump_forward_bytes()
         try:
@@ -187,9 +187,9 @@ cdef class JumpCalls:
 
     def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
         """Return (number of tokens to remove, tokens to append), as the tokenizer would write the forced
-        text; (0, []) if nothing is forced, or no token is certain.
+        text; (0, []) if no text is forced, or no token is certain.
 
-        A token is proposed only if its end does not depend on the following text. ``context_ids``: the
+        A token is only proposed if its end does not depend on the following text. ``context_ids``: the
         prompt, if there is one, and the tokens so far; tokens of the prompt are never removed.
         ``max_rollback``: the maximum number of tokens to remove. The vocabulary must know its tokenizer
         (``Vocabulary.with_encoder``); otherwise only single allowed tokens are proposed.
@@ -201,16 +201,17 @@ cdef class JumpCalls:
     def draft(self, sources, count, *, batch=1):
         """Return a ``Draft`` of at most ``count`` tokens that probably come next, for a model to verify.
 
-        It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far as the
-        grammar allows. ``batch``: how many rows wait for the tokens to be read; a draft is shorter, or empty, where
-        that costs more than it gives. Empty without the tokenizer (``Vocabulary.with_encoder``).
+        It begins with forced text. Guesses are copied from ``sources``, the ``Sources`` of this text, as far
+        as the grammar allows. ``batch``: the number of rows that wait for the tokens; a draft is shorter, or
+        empty, where reading costs more than it saves. Drafts are empty without the tokenizer
+        (``Vocabulary.with_encoder``).
         Raises: BudgetError at a limit of the request.
-        Cost: a comparison while the text continues as the last draft has it; else tens of microseconds.
+        Cost: a comparison while the text agrees with the last draft; else tens of microseconds.
         """
         return self.find_draft(sources, count, batch)
 
     def plan_jump(self, context_ids=(), max_rollback=None):
-        """Do the same as ``find_jump_forward_tokens``, and give the reason if nothing is proposed."""
+        """As ``find_jump_forward_tokens``, but with the reason if no tokens are proposed."""
         plan = self.find_plan(context_ids)
         return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 

@@ -28,7 +28,8 @@ MINUS_INF = {
 def apply_token_bitmask_inplace(
     logits: Any, bitmask: Any, *, indices: Sequence[int] | Any | None = None, vocab_size: int | None = None
 ) -> None:
-    """Set the logits of forbidden tokens to -inf, in place; the others keep their bits, NaN and infinities too.
+    """Set the logits of forbidden tokens to -inf, in place; other logits keep their bits, even NaN and
+    infinities.
 
     Shapes: logits (rows, vocab), (vocab,) or, for draft tokens, (batch, positions, vocab), of float16,
         bfloat16, float32 or float64; bitmask the same with ceil(vocab / 32) int32 words for the last. Rows
@@ -55,7 +56,7 @@ def apply_token_bitmask_inplace(
 
 
 def _is_traced(torch: Any, logits: Any) -> bool:
-    """Return whether this call is being compiled or exported, regardless of other threads."""
+    """Return whether this call is being compiled or exported, whatever other threads do."""
     compiler = getattr(torch, "compiler", None)  # another thread may be importing torch just now
     if compiler is not None and compiler.is_dynamo_compiling():
         return True
@@ -63,7 +64,7 @@ def _is_traced(torch: Any, logits: Any) -> bool:
 
 
 def apply_now(logits: Any, bitmask: Any, indices: Any, vocab_size: int | None) -> None:
-    """Check the arguments and run the kernel: ``apply_token_bitmask_inplace`` outside of compilation."""
+    """Check the arguments and run the kernel: ``apply_token_bitmask_inplace`` without compilation."""
     torch = sys.modules.get("torch")
     tensor = () if torch is None else torch.Tensor
     if not isinstance(logits, np.ndarray) and not isinstance(logits, tensor):
@@ -90,7 +91,7 @@ def apply_now(logits: Any, bitmask: Any, indices: Any, vocab_size: int | None) -
 
 
 def device_of(array: Any) -> str:
-    """Return the name of the device that an array is on; NumPy's are on the CPU."""
+    """Return the name of an array's device; NumPy's arrays are on the CPU."""
     return "cpu" if isinstance(array, np.ndarray) else str(array.device)
 
 

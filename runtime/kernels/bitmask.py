@@ -1,4 +1,4 @@
-"""Token bitmasks: allocate them, and apply them to logits.
+"""Token bitmasks: their allocation, and their application to logits.
 
 A bitmask is int32 of shape (batch, ceil(vocab / 32)); bit i of word w is token 32 * w + i, 1 = allowed. NumPy
 arrays and torch tensors are supported; torch is imported only on request.
@@ -58,8 +58,8 @@ def allocate_token_bitmask(
 ) -> Any:
     """Allocate a bitmask that allows every token.
 
-    Shapes: int32 (batch, ceil(vocab_size / 32)). All bits are 1, also those past ``vocab_size`` in the last
-    word, as in rows filled for None: kernels of other libraries read words of all ones as "no restriction".
+    Shapes: int32 (batch, ceil(vocab_size / 32)). All bits are 1, even those past ``vocab_size`` in the last
+    word, as in rows for None: kernels of other libraries read words of only ones as "no restriction".
     ``like`` is "numpy" or "torch" (a CPU tensor; ``pin_memory`` makes copies to a GPU asynchronous).
     """
     shape = bitmask_shape(batch, vocab_size)
@@ -77,7 +77,7 @@ def allocate_token_bitmask(
 
 
 def reset_token_bitmask(bitmask: Any, *, vocab_size: int | None = None) -> None:
-    """Allow every token, in place: all bits become 1, also those past ``vocab_size``, which is only checked.
+    """Allow every token, in place: all bits become 1, even those past ``vocab_size``, which is only checked.
 
     Raises: BitmaskError if the rows are too short for ``vocab_size``.
     """

@@ -6,4 +6,4 @@ from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class BitmaskError(StackmaskError):
-    """The arguments of a kernel do not fit together; names the argument and both values."""
+    """The arguments of a kernel do not fit together. The message names the argument and both values."""

@@ -36,8 +36,8 @@ IN_FLIGHT = 4  # steps whose entries may still be on their way to the device
 class StepEntries:
     """The entries of a step: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1 for none.
 
-    ``empty`` are the sequences without an allowed token. ``rows`` is the table at that time: growing moves
-    the rows, and earlier entries must not wait for that.
+    ``empty``: the sequences without an allowed token. ``rows``: the table at that time, since growth moves
+    rows, and earlier entries must not wait for it.
     """
 
     tensor: torch.Tensor
@@ -56,8 +56,8 @@ class DeviceMaskTable:
     ``mark_read`` on one thread at a time.
 
     ``max_rows`` bounds the table (16 KB a row for 128,000 tokens); it begins with ``first_rows`` and doubles.
-    Growing moves the rows and increments ``version``: a captured graph must then be captured again, so give
-    graphs a table of its final size. When it is full, the least recently used rows are overwritten. Rows are
+    Growth moves the rows and increments ``version``: a captured graph must then be captured again, so give
+    graphs a table of its final size. In a full table, the least recently used rows are overwritten. Rows are
     sent through at most ``max_staging`` pinned buffers, on a separate stream; their users wait for that
     stream on the device, and the host waits only if all buffers are in flight.
     """
@@ -198,7 +198,7 @@ class DeviceMaskTable:
         return slot
 
     def _free_slot(self) -> int:
-        """Return a row that may be overwritten; grow, or take the least recently used one."""
+        """Return a row that may be overwritten: grow, or take the least recently used row."""
         if not self._free and len(self.rows) < self._max_rows:
             self._grow()
         if self._free:
@@ -255,7 +255,7 @@ class DeviceMaskTable:
                 entries.rows.record_stream(current)
 
     def apply(self, logits: torch.Tensor, entries: StepEntries, *, vocab_size: int | None = None) -> None:
-        """Set the logits of forbidden tokens to -inf, in place, as ``apply_token_bitmask_inplace`` does.
+        """Set the logits of forbidden tokens to -inf, in place, as ``apply_token_bitmask_inplace``.
 
         Shapes: logits (sequences, vocab). Cost: one launch; reads up to 4 rows of the table per sequence.
         """
@@ -279,7 +279,7 @@ class DeviceMaskTable:
         vocab_size: int | None = None,
         **parameters: Any,
     ) -> SampledTokens:
-        """Sample a token for each sequence, as ``MaskedSampler`` does; on a GPU no bitmask is created.
+        """Sample a token for each sequence, as ``MaskedSampler``; on a GPU, no bitmask is created.
 
         Raises: BitmaskError before any launch if a sequence has no allowed token.
         """
@@ -350,7 +350,7 @@ def expand_entries(rows: torch.Tensor, entries: torch.Tensor) -> torch.Tensor:
 
 
 class SendStream:
-    """The stream that sends to a device, and the events that order it relative to the reading streams."""
+    """The stream that sends to a device, with the events that order it relative to the reading streams."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -410,7 +410,7 @@ class StagingBuffers:
         self._sent: list[Any] = [None] * first  # events, one a buffer
 
     def free(self) -> tuple[int, torch.Tensor]:
-        """Return the number of a buffer that may be written to, and the buffer."""
+        """Return a buffer that may be written to, as its number and the buffer."""
         at = self._free_number()
         return at, self._buffers[at]
 
@@ -441,7 +441,7 @@ class StepBuffers:
         self._sent: list[Any] = [None] * steps
 
     def buffer(self, step: int, rows: int) -> torch.Tensor:
-        """Return the buffer of a step, with at least that many rows; it may be filled immediately."""
+        """Return the buffer of a step, with at least ``rows`` rows; it may be filled immediately."""
         at = step % len(self._buffers)
         if self._sent[at] is not None:
             self._sent[at].synchronize()

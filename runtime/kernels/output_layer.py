@@ -1,15 +1,15 @@
 """An output layer that computes only logits that the masks allow.
 
 The product of hidden states with the output matrix reads the whole matrix: a gigabyte for 128,256 tokens of
-4,096 numbers in bf16. If masks allow few tokens, most of that is for logits that become -inf. Three forms
-give the same logits:
+4,096 numbers in bf16. If masks allow few tokens, most of it is for logits that become -inf. Three forms give
+the same logits:
 
 - ``dense``: the whole product, then the mask;
 - ``blocks``: the rows of the matrix that some sequence of the batch may choose, in contiguous blocks of 32;
 - ``gather``: the same rows, wherever they lie, 32 at a time.
 
-Which one is fastest depends on bytes and launches: see ``choose_form``. Blocks pay off if few of them are
-needed, and if tokens that grammars allow together are adjacent; ``vocabulary_order`` arranges them so.
+Bytes and launches determine the fastest form: see ``choose_form``. Blocks pay off if few of them are needed,
+and if tokens that grammars allow together are adjacent, as in ``vocabulary_order``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_ROWS = 64  # sequences of a batch; with more, the dense product is what pay
 
 
 class Wanted(NamedTuple):
-    """The tokens that some sequence of a batch may choose: their number, and the number of their blocks."""
+    """The tokens that some sequence of a batch may choose, with the number of tokens and of their blocks."""
 
     tokens: int
     blocks: int
@@ -63,7 +63,7 @@ def choose_form(
 ) -> Form:
     """Choose how to compute the logits of a batch, from the bytes to read and the number of launches.
 
-    ``wanted`` is None if it is known only on the device; then, and with more than 64 rows, the result is ``dense``.
+    ``wanted`` is None if only the device knows it; then, and with more than 64 rows, the result is ``dense``.
     """
     if wanted is None or rows > MOST_ROWS:
         return "dense"

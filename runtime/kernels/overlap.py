@@ -1,6 +1,6 @@
 """Mask work on the CPU during the forward pass.
 
-The masks of a step depend on the token chosen in the step before, as does the forward pass: both can start
+The masks of a step depend on the token of the previous step, as does the forward pass: both can start
 together. On a GPU, launches of the forward pass return immediately, so a loop that launches first and then
 fills masks overlaps automatically. On a CPU, and where Python would wait, ``MaskWorker`` fills on a separate
 thread: PyTorch releases the GIL during its operations, and the engine during copies of finished masks.
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class MaskWorker:
     """A thread that does the mask work of a step while the caller runs the forward pass.
 
-    ``start`` passes the step's tokens; ``wait`` returns the result of the fill. One step at a time: in
-    between, the matchers and the mask belong to the worker. Close it, or use it in a ``with`` block.
+    ``start`` passes the step's tokens; ``wait`` returns the result of the fill. Only one step at a time is
+    possible: meanwhile, the matchers and the mask belong to the worker. Close it, or use ``with``.
     """
 
     def __init__(self) -> None:
@@ -47,20 +47,20 @@ class MaskWorker:
         self.submit(lambda: _advance(every, mask, now))
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Start any other mask work, such as computing the entries of a ``DeviceMaskTable``."""
+        """Start other mask work, such as computing the entries of a ``DeviceMaskTable``."""
         if self._running is not None:
             raise BitmaskError("the worker has 1 step under way, must have 0: wait for it first")
         self._running = self._pool.submit(work)
 
     def wait(self) -> Any:
-        """Return the result of the work; its errors are raised here."""
+        """Return the result of the work, or raise its error."""
         if self._running is None:
             raise BitmaskError("the worker has 0 steps under way, must have 1: start one first")
         running, self._running = self._running, None
         return running.result()
 
     def close(self) -> None:
-        """End the thread, after its work."""
+        """End the thread after its current work."""
         self._pool.shutdown()
 
     def __enter__(self) -> MaskWorker:

@@ -70,7 +70,7 @@ class SampledTokens:
 
 
 class MaskedSampler:
-    """Sample tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are allocated once.
+    """Samples tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are allocated once.
 
     If the parameters are tensors on the device, or numbers from an earlier call, a call takes two launches without
     allocation or synchronisation, so a graph can capture it. Its result is in buffers that the next call overwrites, so
@@ -205,7 +205,7 @@ class MaskedSampler:
             raise BitmaskError("logits has dtype torch.float64, must be float32, float16 or bfloat16")
 
     def _parameter(self, name: str, value: Any, rows: int) -> torch.Tensor:
-        """Return a parameter as a tensor (rows,) on the device; values on the CPU are checked."""
+        """Return a parameter as a tensor (rows,) on the device; this checks values on the CPU."""
         dtype, _, wanted = _PARAMETERS[name]
         if is_on_device(value):
             if value.shape != (rows,) or value.dtype != dtype or value.device != self._tokens.device:

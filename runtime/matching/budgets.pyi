@@ -6,7 +6,7 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.matcher import Matcher
 
 class CompletionError(MatcherError):
-    """Raised if a text cannot be completed within a budget, or no completion was found."""
+    """A text cannot be completed within a budget, or no completion was found."""
 
     needed: int | None
     """The tokens that the text needs at least, stop token included; None where no completion was found."""
@@ -42,14 +42,10 @@ def fill_within(matcher: Matcher, budget: int, address: int) -> None:
     """
 
 def count_needed(matcher: Matcher) -> int:
-    """Return the fewest tokens to the end, stop token included; 0 after a stop token. The caller holds the
-    lock.
-    """
+    """Return how many tokens the end takes, with the stop token; 0 after it. The caller holds the lock."""
 
 def find_completion(matcher: Matcher) -> Completion:
     """Return the shortest completion of a matcher's text. The caller holds the lock of its store."""
 
 def can_end_within(matcher: Matcher, budget: int) -> bool | None:
-    """Return whether the text can end within that many tokens, stop token included; None if no completion was
-    found.
-    """
+    """Return whether the text can end within ``budget`` tokens, with the stop token; None if unknown."""

@@ -1,7 +1,5 @@
 # distutils: language = c++
-"""Token budgets of matchers: the shortest completion of a text, and masks that keep a completion within
-reach.
-"""
+"""Token budgets of matchers: the shortest completion of a text, and masks that keep one in reach."""
 
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memset
@@ -22,9 +20,9 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 
 
 class CompletionError(MatcherError):
-    """Raised if a text cannot be completed within a budget, or no completion was found.
+    """A text cannot be completed within a budget, or no completion was found.
 
-    ``needed``: the minimal number of tokens, stop token included; None if no completion was found.
+    ``needed``: the minimal number of tokens, including the stop token; None if no completion was found.
     """
 
     def __init__(self, message, needed=None):
@@ -36,8 +34,8 @@ class CompletionError(MatcherError):
 class Completion:
     """A shortest completion of a text.
 
-    ``text``: its bytes; special tokens have none. ``tokens``: the fewest tokens found, without the stop
-    token.
+    ``text``: its bytes; special tokens have none. ``tokens``: its tokens, as few as were found, without the
+    stop token.
     """
 
     text: bytes
@@ -91,7 +89,7 @@ cdef BudgetMasks masks_of(Matcher matcher):
 
 
 cdef int as_budget(object budget) except FAILED:
-    """Return a budget as a number of tokens. Raises: MatcherError if it is not one."""
+    """Return a budget as a number of tokens. Raises: MatcherError for other values."""
     try:
         tokens = index(budget)
     except TypeError:
@@ -169,17 +167,15 @@ cdef int cut_row(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* wor
 
 
 cdef bint ends_within(Matcher matcher, BudgetMasks masks, int32_t left) except FAILED:
-    """Return whether a completion within that many tokens is known, or found by a search for the shortest
-    text.
-    """
+    """Return whether a completion in ``left`` tokens is known, or a search for a shortest text finds one."""
     cdef int32_t steps = NOT_FOUND, config = matcher.history.back()
     left -= stop_tokens(matcher)
     return masks.completions.known(config).fewest <= left or masks.completions.few(config, &steps) <= left
 
 
 cdef bint allow_witness(Matcher matcher, BudgetMasks masks, int32_t left, uint32_t* words) except FAILED:
-    """Write a mask that allows only the beginning of a shortest completion. Return False if none in time is
-    found.
+    """Write a mask that allows only the beginning of a shortest completion. Return False if no completion in
+    time is found.
     """
     cdef TokenId token
     try:
@@ -204,7 +200,7 @@ cdef void allow_stops(Matcher matcher, uint32_t* words) noexcept:
 
 
 cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except FAILED:
-    """Return the fewest tokens to the end, stop token included. Raises: CompletionError."""
+    """Return the minimal number of tokens to the end, with the stop token. Raises: CompletionError."""
     cdef int32_t found = masks.completions.fewest(matcher.history.back())
     if found >= NOT_FOUND:
         raise CompletionError(
@@ -215,9 +211,7 @@ cdef int fewest_tokens(Matcher matcher, BudgetMasks masks) except FAILED:
 
 
 def count_needed(Matcher matcher not None):
-    """Return the fewest tokens to the end, stop token included; 0 after a stop token. The caller holds the
-    lock.
-    """
+    """Return how many tokens the end takes, with the stop token; 0 after it. The caller holds the lock."""
     return 0 if matcher.terminated else fewest_tokens(matcher, masks_of(matcher))
 
 
@@ -232,9 +226,7 @@ def find_completion(Matcher matcher not None):
 
 
 def can_end_within(Matcher matcher not None, budget):
-    """Return whether the text can end within that many tokens, stop token included; None if no completion was
-    found.
-    """
+    """Return whether the text can end within ``budget`` tokens, with the stop token; None if unknown."""
     cdef int32_t left = min(max(index(budget), 0), NOT_FOUND), steps = NOT_FOUND, config, found
     cdef BudgetMasks masks
     cdef bint done = False

@@ -1,4 +1,4 @@
-"""The compiler: turns grammars into matchers, for one vocabulary."""
+"""The compiler, which converts grammars to matchers for one vocabulary."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ fork_for_copies(Matcher)
 
 
 class CompiledGrammar:
-    """A grammar compiled for one vocabulary; immutable to its users, and shared by its matchers.
+    """A grammar compiled for one vocabulary; users cannot modify it, and its matchers share it.
 
     States and masks are computed on demand and cached for all matchers. ``grammar`` and ``vocabulary`` are
     its sources.
@@ -164,19 +164,19 @@ class CompiledGrammar:
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
         """Compute the masks that texts can need ahead of time, for a server that knows its grammars at start.
 
-        They equal those computed on demand. Other threads may use the compiler meanwhile. Ctrl-C ends the
+        They equal masks computed on demand. Other threads may use the compiler meanwhile. Ctrl-C ends the
         call; finished masks are kept, and the next call computes the missing ones.
 
-        ``budget`` bounds the states (a local state, the keys that its object has, and where its rule returns
-        to) and the walks of the vocabulary, where a large one counts as many; states reached by short texts
-        come first. It never drops masks: it stops when masks fill three quarters of their memory, or states a
-        third of ``cache_bytes``.
+        ``budget`` bounds the states (a local state, the keys of its object, and the return of its rule) and
+        the walks of the vocabulary, where a large walk counts as many; states after short texts come first.
+        The call never drops masks: it stops when masks fill three quarters of their memory, or states a third
+        of ``cache_bytes``.
         Returns: ``states`` found, ``walks`` done, ``visits`` of their continuations, ``passes`` (the last
-            found nothing new), ``configurations`` of short texts whose masks are assembled, 4,000 at most,
-            and whether it is ``complete``: then no text needs a walk any more. Otherwise ``stopped`` gives
-            the reason: "budget"; "cache_bytes"; the name of a limit of the compiler; or "text" if some masks
-            depend on earlier text (captures, callables, stacks that a walk would have to know too deeply):
-            all others were computed.
+        found nothing new), ``configurations`` of short texts whose masks are assembled, 4,000 at most, and
+        whether it is ``complete``, so that no text needs a further walk. Otherwise ``stopped`` gives the
+        reason: "budget"; "cache_bytes"; the name of a limit of the compiler; or "text" if some masks depend
+        on earlier text (captures, callables, stacks that a walk would have to know too deeply): all other
+        masks were computed.
         Cost: about a second for 100,000 states, and 1 KB for each. A JSON grammar has 50, a schema usually
             hundreds to 50,000: each count of a ``maxLength`` or ``maxItems`` adds some, as does each set of
             optional properties with ``property_order="any"``. ``sql.ebnf`` takes 4 seconds.
@@ -209,8 +209,7 @@ class CompiledGrammar:
     ) -> str:
         """Name the rules that contain the position where ``what`` is refused; empty if they cannot be determined.
 
-        ``symbols``: the accepted token ids and text. With ``what``, also name the schema options that accept
-        it.
+        ``symbols``: the accepted token ids and text. The schema options that accept ``what`` are also named.
         Cost: about 10 µs per byte, 0.2 s at most, and that of ``wider``.
         """
         from stackmask.runtime.matching.refusal import describe_place, describe_wider
@@ -224,8 +223,8 @@ class CompiledGrammar:
         """Return sizes and counters of its store: terms, states, masks, walks, bytes.
 
         ``family_bytes``: size of the configurations of its matchers. ``compile_work``, ``compile_memory``:
-        the part of ``max_work`` and ``max_memory`` used to read and compile it; `Matcher.account` has the
-        figures of a matcher.
+        the part of ``max_work`` and ``max_memory`` used to read and compile the grammar; `Matcher.account`
+        has the figures of a matcher.
         """
         account = self._account
         return {
@@ -237,18 +236,18 @@ class CompiledGrammar:
 
 
 class Compiler:
-    """Compile grammars for one vocabulary. Safe to share between threads.
+    """Compiles grammars for one vocabulary. Threads may share it.
 
     Equal grammars are compiled once, and equal rules of different grammars share their states and masks.
-    ``cache_bytes`` bounds the caches. Half of it is for masks, which are dropped and recomputed when they
-    exceed it, and half for states; when those exceed it, new matchers get a new store, and the old one is
+    ``cache_bytes`` bounds the caches. Half of this is for masks, which are dropped and recomputed beyond it,
+    and half for states. When states exceed their half, new matchers get a new store, and the old store is
     freed with its last matcher. Threads that would block each other get separate stores, four at most, which
-    share ``cache_bytes``. Neither changes a mask. If memory runs out in the middle of a call, matchers of the
+    share ``cache_bytes``. Masks never change. If memory runs out in the middle of a call, matchers of the
     damaged store raise SpoiledError, and new matchers get a new store.
 
-    ``cache_dir``: a folder for data that the first compiler of a vocabulary computes, for later processes. It
-    takes at most 256 MB and may be shared. If it cannot be used, a warning is issued once, and the compiler
-    works without it; its files are checked against the tokens, so no file changes a mask.
+    ``cache_dir``: a folder for data that the first compiler of a vocabulary computes, for later processes.
+    The folder takes at most 256 MB and may be shared. If it cannot be used, a warning is issued once, and the
+    compiler works without it; files are checked against the tokens, so that no file changes a mask.
     Cost: the first compiler of a vocabulary builds its trie, about 25 ms for 128,000 tokens, while the schema
         reader is imported; compiling takes milliseconds, since states are built on demand. If memory allows,
         each compiler computes the first mask of an arbitrary JSON value for its first store, in half a
@@ -305,8 +304,8 @@ class Compiler:
     def _prepare(self) -> None:
         """Compute the first mask of an arbitrary JSON value.
 
-        Requests often need this mask, or that of an arbitrary object; unconstrained values in schemas share a
-        part of it.
+        Requests often need this mask, or the mask of an arbitrary object; unconstrained values in schemas
+        share part of it.
         """
         mask: Any = array("i", bytes(4 * -(-self.vocabulary.size // 32)))
         with suppress(StackmaskError):  # raised again where the mask is requested
@@ -315,7 +314,7 @@ class Compiler:
     def _with_stops(self, stop_ids: tuple[int, ...]) -> Compiler:
         """Return a compiler for the same vocabulary with other stop tokens; the last four are cached.
 
-        Raises: VocabularyError if one is out of range.
+        Raises: VocabularyError if an id is out of range.
         """
         with self._lock:
             known = self._by_stops.pop(stop_ids, None)
@@ -328,14 +327,14 @@ class Compiler:
             return known
 
     def compile(self, grammar: Any, *, cancel: Event | None = None) -> CompiledGrammar:
-        """Compile a grammar, or anything that ``Grammar.of`` accepts, within its own limits or else those of
-        the compiler.
+        """Compile a grammar, or anything that ``Grammar.of`` accepts, within its own limits or else the
+        compiler's.
 
-        ``cancel``: a ``threading.Event``, or another object with ``is_set()``. Once another thread sets it, the call ends
-        within milliseconds; the compiler and the grammar are as before.
+        ``cancel``: a ``threading.Event``, or another object with ``is_set()``. Once another thread sets it,
+        the call ends within milliseconds, and the compiler and the grammar are unchanged.
         Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary
-            cannot spell what the grammar needs, or lacks a special token that it names; BudgetError if a
-            limit is reached.
+        cannot spell the grammar's texts, or lacks a special token that the grammar names; BudgetError if a
+        limit is reached.
         """
         if not isinstance(grammar, Grammar):
             grammar = Grammar.of(grammar, limits=self.limits)
@@ -387,8 +386,8 @@ class Compiler:
         return automaton, account
 
     def stats(self) -> dict[str, Any]:
-        """Return the memory use: bytes of each store by type of data, and its number of grammars and families
-        of matchers.
+        """Return the memory use of each store: bytes by type of data, and numbers of grammars and families of
+        matchers.
 
         A store that is ``full`` accepts no new matchers, and is freed with its last one. Cost: a constant for
         each family.
@@ -408,7 +407,7 @@ class Compiler:
 
     @property
     def _generation(self) -> int:
-        """The number of stores that have been the first store so far, including replacements of full ones."""
+        """The number of stores that were the first store so far, including replacements of full ones."""
         return self._lanes.generation
 
     def _remember(self, compiled: CompiledGrammar) -> None:
@@ -420,15 +419,13 @@ class Compiler:
             lane.families.put(key, compiled._family, compiled._planner)
 
     def _not_at_work(self, compiled: CompiledGrammar) -> CompiledGrammar:
-        """Return a compiled grammar, or the same one in another store if its own is busy."""
+        """Return a compiled grammar, or its equal in another store if its own store is busy."""
         self._renew(compiled)
         store = compiled._automaton.store
         return (store.lock.is_taken() and self._aside(compiled, store)) or compiled
 
     def _renew(self, compiled: CompiledGrammar) -> None:
-        """Move a compiled grammar to a usable store, if its own is full or spoiled; its matchers stay where
-        they are.
-        """
+        """Move a compiled grammar to a usable store, if its own is full or spoiled; its matchers stay."""
         known = compiled._kept_automaton
         if known is not None and self._lanes.of(known.store) is not None:
             if self._lanes.count():
@@ -476,7 +473,7 @@ def _new_store(info: TokenInfo, limits: Limits, cache_bytes: int) -> Store:
 
 
 def _make_ready(vocabulary: Vocabulary, cache_dir: str | os.PathLike[str] | None) -> None:
-    """Build the trie of a vocabulary in a separate thread, while this one imports the grammar readers."""
+    """Build the trie of a vocabulary in a separate thread, while this thread imports the grammar readers."""
     folder = None
     if cache_dir is not None:
         if not isinstance(cache_dir, str | os.PathLike) or not os.fspath(cache_dir):
@@ -511,7 +508,7 @@ def _own_output(grammar: Grammar) -> Output | None:
 
 
 def _stops_of(stop_ids: Iterable[int]) -> tuple[int, ...]:
-    """Return the ids of stop tokens, each once. Raises: ArgumentError if they are not ids."""
+    """Return the ids of stop tokens, each once. Raises: ArgumentError for other values."""
     try:
         return tuple(dict.fromkeys(index(i) for i in stop_ids))
     except TypeError:
@@ -579,7 +576,7 @@ WEIGHED = 32  # weighing goes through all families, so it waits for so many new 
 
 
 class Lane:
-    """One store, and the grammars compiled in it."""
+    """A store, with the grammars compiled in it."""
 
     __slots__ = ("__weakref__", "families", "grammars", "store")
 
@@ -606,7 +603,7 @@ class Lanes:
     """The lanes of one compiler. The caller holds the compiler's lock.
 
     ``make`` creates a store with a given cache size in bytes. All lanes share ``cache_bytes`` evenly.
-    Invariant: there is always a first lane; the others are removed when none of their grammars is in use.
+    Invariant: there is always a first lane; other lanes are removed when none of their grammars is in use.
     """
 
     def __init__(self, make: Callable[[int], Store], cache_bytes: int) -> None:
@@ -621,12 +618,12 @@ class Lanes:
         self.generation = 1
 
     def of(self, store: Store) -> Lane | None:
-        """Return the lane of a store, unless the store is full or was retired."""
+        """Return the lane of a store, unless the store is full or retired."""
         lane = self.holding(store)
         return None if lane is None or store.is_spent() else lane
 
     def holding(self, store: Store) -> Lane | None:
-        """Return the lane of a store, full or not, unless it was retired."""
+        """Return the lane of a store, full or not, unless the store is retired."""
         for lane in self._lanes:
             if lane.store is store:
                 return lane
@@ -642,7 +639,7 @@ class Lanes:
         return lane
 
     def aside(self, store: Store) -> Lane | None:
-        """Return a lane whose store is not busy, or None if all are. The thread keeps using it."""
+        """Return a lane whose store is not busy, or None if all stores are. The thread keeps using it."""
         self._tidy()
         lane = self._usual()
         if lane is None or lane.store is store or lane.store.lock.is_taken():
@@ -665,13 +662,13 @@ class Lanes:
     def admit(self) -> None:
         """Check the memory held by live requests.
 
-        Raises: BudgetError if they hold all of ``cache_bytes``.
+        Raises: BudgetError if requests hold all of ``cache_bytes``.
         """
         self._refuse_if_full()
         self._until_weighed = max(WEIGHED, sum(len(store.families) for store in self.stores()))
 
     def grammars_in(self, store: Store) -> int:
-        """Return how many compiled grammars use a store; 0 for a retired one."""
+        """Return the number of compiled grammars that use a store; 0 for a retired store."""
         return sum(len(lane.grammars) for lane in self._lanes if lane.store is store)
 
     def stores(self) -> list[Store]:
@@ -679,7 +676,7 @@ class Lanes:
         return list(self._stores)
 
     def _refuse_if_full(self) -> None:
-        """Give the memory that live requests leave to masks; refuse new requests if there is none."""
+        """Give masks the memory that live requests leave; refuse new requests if none is left."""
         most = max(self._cache_bytes, LEAST_HELD)
         pinned = self._pinned()
         if pinned > most:
@@ -707,7 +704,7 @@ class Lanes:
             )
 
     def _pinned(self) -> int:
-        """Return the approximate number of bytes that cannot be dropped: all except masks."""
+        """Return the approximate number of bytes that cannot be dropped, which are all except masks."""
         return sum(store.nbytes_held() + store.nbytes_of_families() for store in self.stores())
 
     def _lane(self, share: int) -> Lane:
@@ -744,7 +741,7 @@ class Lanes:
             self.admit()
 
     def _replace(self, k: int) -> None:
-        """Replace a store by a new one; the old one is freed with the last matcher that uses it."""
+        """Replace a store by a new one. The old store is freed with the last matcher that uses it."""
         self._lanes[k].forget(True)
         self._lanes[k].store.set_budget(self._cache_bytes // RETIRED_SHARE)
         self._lanes[k] = self._lane(self._cache_bytes // len(self._lanes))
@@ -768,7 +765,7 @@ Key = tuple[int, int]  # of a grammar in its store: the term of its start rule, 
 
 
 class Family(NamedTuple):
-    """What the matchers of one grammar share: its configurations, and forced text, if requested."""
+    """The data that the matchers of one grammar share: its configurations, and forced text, if requested."""
 
     space: ConfigSpace
     planner: JumpPlanner | None
@@ -778,7 +775,7 @@ class RecentFamilies:
     """The most recently used families, within ``max_bytes``. Safe to use from several threads.
 
     A server compiles the schema of a request, answers, and drops both; if the same schema comes again, its
-    matchers reuse these results. All families belong to one store, and do not keep grammars alive.
+    matchers reuse these results. All families belong to one store. They do not keep grammars alive.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -824,12 +821,12 @@ class RecentFamilies:
             total -= self._families.popitem(last=False)[1].space.nbytes_held()
 
     def weigh(self) -> None:
-        """Drop the least recently used families if all of them exceed the limit. Cost: constant per family."""
+        """Drop the least recently used families if together they exceed the limit. Cost: constant for each."""
         with self._lock:
             self._weigh()
 
     def clear(self) -> None:
-        """Drop all."""
+        """Drop all families."""
         with self._lock:
             self._last = None
             self._families.clear()

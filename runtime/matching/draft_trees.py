@@ -9,9 +9,9 @@ from stackmask.runtime.matching.mask_buffer import MatcherError
 
 
 def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int], Any]:
-    """Return the parents of draft tokens and the mask; the mask is the second argument if the tokens form a chain.
+    """Return the parents of draft tokens and the mask, which is the second argument for a chain.
 
-    Raises: MatcherError if there is not a parent for each token.
+    Raises: MatcherError if a token has no parent.
     """
     if parents is None or mask is None:
         parents, mask = range(-1, count - 1), mask if parents is None else parents
@@ -21,7 +21,7 @@ def parents_and_mask(count: int, parents: Any, mask: Any) -> tuple[Sequence[int]
 
 
 def parents_first(children: list[int], siblings: list[int]) -> tuple[list[int], list[int]]:
-    """Return the nodes reachable from node 0, and for each the index of its parent's draft token.
+    """Return the nodes that node 0 reaches, each with the index of its parent's draft token.
 
     Node 0 has the index -1, as in ``Matcher.fill_draft_bitmask``. Raises: MatcherError for a number that is
     not a node, or a node that is reached twice.

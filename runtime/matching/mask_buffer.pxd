@@ -22,7 +22,7 @@ cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL
 
 
 cdef inline int32_t as_id(object token, int32_t size) except ID_FAILED:
-    """Return a token id, or -1 for an integer out of range. Raises: MatcherTypeError if it is not an integer."""
+    """Return a token id, or -1 for an integer out of range. Raises: MatcherTypeError for other types."""
     cdef int overflow = 0
     cdef long id
     number = token if PyLong_CheckExact(token) else as_token(token)

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Locate the rows of a bitmask in a NumPy array, a tensor, or a buffer."""
+"""Find the rows of a bitmask in a NumPy array, a tensor, or a buffer."""
 
 cimport numpy as cnumpy
 from cpython.buffer cimport (
@@ -71,7 +71,7 @@ cdef object torch_int32 = None          # the one object of that type, once a te
 
 
 cdef inline bint open_array(object mask, Rows* out) noexcept:
-    """Look up the address of a plain array's rows. Return False if it is not one, or needs a diagnostic.
+    """Look up the address of a plain array's rows. Return False for other or invalid objects.
 
     Requesting a buffer from an array takes longer than looking up a finished mask.
     """
@@ -98,7 +98,7 @@ cdef inline bint open_array(object mask, Rows* out) noexcept:
 cdef int open_rows(object mask, Rows* out) except FAILED:
     """Look up the address of a mask's rows. Close with ``close_rows``.
 
-    Raises: MatcherError if it is not a mask.
+    Raises: MatcherError for other objects.
     """
     cdef int flags = PyBUF_CONTIG
     out.has_view = False
@@ -193,7 +193,7 @@ cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
 
 
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL:
-    """Do the same as ``row_of`` for a C integer."""
+    """As ``row_of``, for a C integer."""
     if rows.width != width:
         raise MatcherError(
             f"the bitmask is {rows.width} words wide; this vocabulary needs {width}: "

@@ -16,11 +16,11 @@ Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
 
 @final
 class FamilyTools:
-    """Objects created on demand for a matcher's family. A fork inherits the existing ones."""
+    """Objects of a matcher's family that are created on demand. A fork inherits the existing ones."""
 
 @final
 class Matcher(JumpCalls):
-    """Follow one text through a compiled grammar; created by ``CompiledGrammar.matcher()``.
+    """Follows one text through a compiled grammar; created by ``CompiledGrammar.matcher()``.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
     other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
@@ -40,8 +40,8 @@ class Matcher(JumpCalls):
     def accept_token(self, token: int) -> bool:
         """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
-        here). Cost: one load per byte once the states are known.
+        A stop token ends the text where the grammar may end (unless the grammar itself contains this token
+        here). Cost: one load for each byte once the states are known.
         """
 
     def accept_string(self, text: str | bytes) -> bool:
@@ -55,10 +55,9 @@ class Matcher(JumpCalls):
         """The remaining work of the request; ``account.grant(units)`` allows more after a BudgetError."""
 
     def cancel(self) -> None:
-        """Cancel the running call of this request, including its forks, within milliseconds. Callable from
-        any thread.
+        """Cancel the running call of this request or of its forks within milliseconds, from any thread.
 
-        That call, and later ones that need work, raise CancelledError; known results are still returned.
+        That call, and later calls that need work, raise CancelledError; known results are still returned.
         """
 
     def rollback(self, count: int = 1) -> None:
@@ -71,7 +70,7 @@ class Matcher(JumpCalls):
         """Return to the start."""
 
     def is_accepting(self) -> bool:
-        """Return whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete, so that the grammar may end here."""
 
     def is_terminated(self) -> bool:
         """Return whether a stop token has been accepted."""
@@ -82,12 +81,10 @@ class Matcher(JumpCalls):
 
     @property
     def refusal(self) -> str | None:
-        """The reason why the last accept call was refused and what was expected instead; None if it was not
-        refused.
-        """
+        """The reason why the last accept call was refused, with the expected text; None if it was accepted."""
 
     def expected(self) -> tuple[set[int], set[int], bool]:
-        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        """Return the bytes and token ids that may come next, and whether the text may end."""
 
     def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0, *, budget: int | None = None) -> bool:
         """Write the tokens that may come next into a row of the mask.
@@ -151,12 +148,12 @@ class Matcher(JumpCalls):
         """
 
     def must_stop(self) -> bool:
-        """Return whether the text is complete and cannot continue: only a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may follow."""
 
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
         """Return the forced bytes up to the last complete character, and the forced bytes after it.
 
-        Forced means: only one byte may come next, the text may not end, and no special token is allowed.
+        A byte is forced if no other may come next, the text may not end, and no special token is allowed.
         Inside a character, the first bytes complete it. Cost: a look-up once the configuration is known.
         """
 

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The matcher: follows one text token by token and computes which tokens may come next."""
+"""The matcher, which follows one text token by token and computes the tokens that may come next."""
 
 cimport cython
 from cpython.long cimport PyLong_CheckExact
@@ -67,7 +67,7 @@ cdef bint slice_released(
 ) except FAILED nogil:
     """Do a slice of the work for a mask. See ``MaskEngine.fill_slice``.
 
-    A slice may be too short to contain a check, so one is made first. ``at_once``: release the GIL then.
+    A slice may be too short to contain a check, so a check comes first. ``at_once``: it releases the GIL.
     """
     if not at_once:
         family.terms.meter.check()
@@ -124,7 +124,7 @@ cdef Py_ssize_t step_bytes_released(
 
 
 cdef int32_t end_counted_released(ConfigSpace family, int32_t config) except ID_FAILED nogil:
-    """Do the same as ``end_token_released`` where tokens are counted."""
+    """As ``end_token_released``, where tokens are counted."""
     family.terms.meter.let_release()
     try:
         return family.end_token(config)
@@ -196,7 +196,7 @@ cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
 
 @cython.final
 cdef class FamilyTools:
-    """Objects created on demand for a matcher's family. A fork inherits the existing ones."""
+    """Objects of a matcher's family that are created on demand. A fork inherits the existing ones."""
 
 
 cdef object budgets():
@@ -207,11 +207,11 @@ cdef object budgets():
 
 @cython.final
 cdef class Matcher(JumpCalls):
-    """Follow one text through a compiled grammar.
+    """Follows one text through a compiled grammar.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
-    other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
-    taken back.
+    other. A refused token or text changes nothing. The history is kept, so that any number of accept calls
+    can be undone.
     """
 
     def __cinit__(self, compiled, Matcher origin=None, stop_ids=None):
@@ -254,14 +254,14 @@ cdef class Matcher(JumpCalls):
     # -- parts of the calls below; the lock of the store is held -----------------------------------
 
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except ID_FAILED:
-        """Write the mask at a configuration; after the end of the text nothing is allowed."""
+        """Write the mask at a configuration; after the end of the text, nothing is allowed."""
         if terminated or config == DEAD:
             memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
         return fill_with_stops(self.masks, self.family, config, self.stops, words)
 
     cdef bint fill_slice(self, uint32_t* words, int64_t units, bint at_once=False) except FAILED:
-        """Write the mask here, or do that many units of its work. Return whether it is written."""
+        """Write the mask here, or do ``units`` of work on it. Return whether it is written."""
         cdef int32_t config = self.history.back()
         if self.terminated or config == DEAD:
             self.fill_row(config, self.terminated, words)
@@ -277,7 +277,7 @@ cdef class Matcher(JumpCalls):
     cdef int32_t known_after(self, int32_t token) noexcept:
         """Return the configuration after a token if it is cached, else UNKNOWN.
 
-        Needs no lock: see ``write_ready``. A refused token is UNKNOWN too.
+        This needs no lock: see ``write_ready``. Refused tokens are also UNKNOWN.
         """
         cdef int32_t config = self.history.back()
         cdef int32_t next
@@ -294,8 +294,8 @@ cdef class Matcher(JumpCalls):
     cdef bint write_ready(self, uint32_t* words) except FAILED:
         """Write the mask if it is finished, without the lock.
 
-        Either no thread is inside the store, or one that has paused at a check: the data are then consistent,
-        and this only reads. Return False if the mask must be computed.
+        Either no thread is inside the store, or the thread inside has paused at a check, so that the data are
+        consistent for this reader. Return False if the mask must be computed.
         """
         cdef int32_t config = self.history.back()
         cdef MaskRef mask
@@ -316,7 +316,7 @@ cdef class Matcher(JumpCalls):
                 words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
 
     cdef int32_t after_token(self, int32_t config, int32_t token) except ID_FAILED:
-        """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+        """Return the configuration after a token, as text and as a special token; DEAD if both fail."""
         cdef int32_t next = DEAD, other
         cdef size_t length = self.tokens.texts.length(token) if token < self.tokens.texts.size else 0
         cdef const uint8_t* text
@@ -370,8 +370,7 @@ cdef class Matcher(JumpCalls):
         return tools.planner.forced
 
     cdef int begin(self) except FAILED:
-        """Start at the beginning of the grammar, in the family of its other matchers as long as that is
-        small.
+        """Start at the beginning of the grammar, in the family of its other matchers while this is small.
 
         If this raises, the matcher is unchanged.
         """
@@ -470,11 +469,9 @@ cdef class Matcher(JumpCalls):
         return 0
 
     cdef bint move(self) except FAILED:
-        """Start again in another store of the compiler, and accept the same tokens. Return False if none is
-        free.
+        """Start again in another store of the compiler, and accept the same tokens. Return False without one.
 
-        A request, including its forks, moves only once. Cost: compiling the grammar, and a step for each
-        token.
+        A request, including its forks, moves only once. Cost: compiling the grammar, and a step per token.
         """
         cdef Matcher other
         if self.account.moved or self.refused is not None or self.tokens.has_text():
@@ -506,8 +503,8 @@ cdef class Matcher(JumpCalls):
     def accept_token(self, token):
         """Advance by one token. Return False, and change nothing, if the token is not allowed.
 
-        A stop token ends the text where the grammar may end (unless the grammar itself contains that token
-        here). Cost: one load per byte once the states are known.
+        A stop token ends the text where the grammar may end (unless the grammar itself contains this token
+        here). Cost: one load for each byte once the states are known.
         """
         cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
@@ -526,7 +523,7 @@ cdef class Matcher(JumpCalls):
 
     def accept_string(self, text):
         """Advance by text (str, or bytes that need not end at a character boundary). Return False, and change
-        nothing, if it is not allowed. Counts as one accept call.
+        nothing, if the text is not allowed. This counts as one accept call.
         """
         cdef bytes data
         cdef bint accepted, done = False
@@ -574,7 +571,7 @@ cdef class Matcher(JumpCalls):
         self.keep_places(1)
 
     def is_accepting(self):
-        """Return whether the text so far is complete: the grammar may end here."""
+        """Return whether the text so far is complete, so that the grammar may end here."""
         self.family.terms.meter.settle()
         return bool(self.family.configs[self.history.back()].accepting)
 
@@ -589,8 +586,7 @@ cdef class Matcher(JumpCalls):
 
     @property
     def refusal(self):
-        """The reason why the last accept call was refused and what was expected instead; None if it was not
-        refused.
+        """The reason why the last accept call was refused, with the expected text; None if it was accepted.
         """
         cdef bint done = False
         if self.refused is None:
@@ -607,7 +603,7 @@ cdef class Matcher(JumpCalls):
         return describe_refusal(what, position, self.terminated, self.automaton.store.info, *expected, inside)
 
     def expected(self):
-        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        """Return the bytes and token ids that may come next, and whether the text may end."""
         cdef bint done = False
         self.lock.take(self.account)
         try:
@@ -635,10 +631,10 @@ cdef class Matcher(JumpCalls):
         Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
             contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
         Returns: False if every token is allowed, so that the mask need not be applied.
-        Cost: the union of the masks of the current states once they are known; no copies. After a stop token
-            nothing is allowed. ``budget``: the remaining tokens, stop token included: only tokens after which
-            the text can end in time stay allowed. If a limit of the request is reached, only a short
-            completion does (RuntimeWarning).
+        Cost: the union of the masks of the current states once these are known; no copies. After a stop
+        token, nothing is allowed. ``budget``: the number of remaining tokens, with the stop token: only
+        tokens after which the text can end in time stay allowed. At a limit of the request, only a short
+        completion stays allowed (RuntimeWarning).
         Raises: EmptyMaskError if nothing is allowed, and there is no stop token; CompletionError.
         """
         cdef Rows rows
@@ -672,7 +668,7 @@ cdef class Matcher(JumpCalls):
         (``StepResult.waiting``) may be prepared between or during steps, also in another thread, while no
         other call uses this matcher: the lock of the store is released after each slice of
         ``Limits(max_fill_work=…)``.
-        Raises: as ``fill_next_token_bitmask`` does, and CancelledError.
+        Raises: as ``fill_next_token_bitmask``, and CancelledError.
         """
         cdef vector[uint32_t] words
         cdef int64_t left = ENDLESS if max_work is None else min(as_integer("work", max_work), ENDLESS), before
@@ -691,10 +687,9 @@ cdef class Matcher(JumpCalls):
         return is_ready
 
     def cancel(self):
-        """Cancel the running call of this request, including its forks, within milliseconds. Callable from
-        any thread.
+        """Cancel the running call of this request or of its forks within milliseconds, from any thread.
 
-        That call, and later ones that need work, raise CancelledError; known results are still returned.
+        That call, and later calls that need work, raise CancelledError; known results are still returned.
         """
         self.account.cancel()
 
@@ -702,8 +697,8 @@ cdef class Matcher(JumpCalls):
         """Return the mask as a limited number of rows stored in the engine, and tokens to flip: see
         ``MaskRows``.
 
-        Cost: a look-up if the engine has the row of the whole mask; otherwise that of filling it, and a pass
-            over each row that it is assembled from.
+        Cost: a look-up if the engine has the row of the whole mask; otherwise that of filling the mask, and a
+        pass over each row of which it consists.
         """
         cdef bint done = False
         self.lock.take(self.account)
@@ -761,7 +756,7 @@ cdef class Matcher(JumpCalls):
         return found
 
     def needs_at_least(self):
-        """Return the fewest tokens known to complete the text, stop token included."""
+        """Return the minimal known number of tokens that complete the text, with the stop token."""
         cdef bint done = False
         self.enter()
         try:
@@ -774,7 +769,7 @@ cdef class Matcher(JumpCalls):
     # -- forced text -------------------------------------------------------------------------------
 
     def must_stop(self):
-        """Return whether the text is complete and cannot continue: only a stop token may come."""
+        """Return whether the text is complete and cannot continue: only a stop token may follow."""
         cdef bint done = False
         if self.terminated or not self.is_accepting():
             return False
@@ -789,7 +784,7 @@ cdef class Matcher(JumpCalls):
     def find_jump_forward_bytes(self):
         """Return the forced bytes up to the last complete character, and the forced bytes after it.
 
-        Forced means: only one byte may come next, the text may not end, and no special token is allowed.
+        A byte is forced if no other may come next, the text may not end, and no special token is allowed.
         Inside a character, the first bytes complete it. Cost: a look-up once the configuration is known.
         """
         cdef bint done = False
@@ -864,7 +859,7 @@ cdef class Matcher(JumpCalls):
         }
 
     def explain(self):
-        """Compute the next mask, and return its explanation, as ``pda.masks.engine.explain_mask`` does.
+        """Compute the next mask, and return its explanation, as in ``pda.masks.engine.explain_mask``.
 
         ``configuration``: the members of the configuration, as text. ``cost``: the total cost by name: units
         of work, and new data in the store.

@@ -1,4 +1,4 @@
-"""Explain in words why a token or a text was refused and what was expected instead."""
+"""Explain in words why a token or a text was refused, and what was expected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def describe_refusal(
     may_end: bool,
     inside: str = "",
 ) -> str:
-    """Return one sentence: what was refused, what is allowed instead, and the enclosing rules."""
+    """Return a sentence with the refused text, the allowed continuations, and the enclosing rules."""
     if isinstance(what, bytes):
         head = f"text refused at byte {position}: {_show(what[position : position + 1]) if position < len(what) else 'the end'}"
     elif not 0 <= what < info.size:
@@ -52,8 +52,8 @@ def describe_wrong_origin(origin: object) -> str:
 
 
 def describe_matcher(matcher: Any, symbols: list[int | bytes], texts: TokenBytes) -> str:
-    """Return a one-line description of a matcher: its accept calls, the end of its text, and whether that is
-    complete.
+    """Return a one-line description of a matcher: its accept calls, the end of its text, and whether the text
+    is complete.
     """
     parts: list[bytes] = []
     size = 0
@@ -76,7 +76,7 @@ def describe_matcher(matcher: Any, symbols: list[int | bytes], texts: TokenBytes
 def describe_place(rules: RuleSet, symbols: list[int | bytes], info: TokenInfo) -> str:
     """Return ", inside …" with the names of the enclosing rules; empty if they cannot be determined.
 
-    ``symbols``: token ids and text, as ``TokenHistory.symbols`` gives them.
+    ``symbols``: token ids and text, as from ``TokenHistory.symbols``.
     """
     from stackmask.grammar.rule_paths import MAX_STEPS, rule_path, shown_path
 
@@ -113,7 +113,7 @@ def _as_text(symbols: list[int | bytes], info: TokenInfo) -> list[int | bytes]:
 
 
 def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, info: TokenInfo) -> str:
-    """Return what may come next in words: single characters, ranges, blanks, special tokens, the end."""
+    """Describe what may come next: single characters, ranges, whitespace, special tokens, the end."""
     parts = [part for low, high in sorted(_runs(expected), key=_rank) for part in _range(low, high)]
     names = {i: n for n, i in info.names.items()}
     parts += [names.get(i, f"token {i}") for i in sorted(tokens)]
@@ -139,7 +139,7 @@ def _runs(members: set[int]) -> list[tuple[int, int]]:
 
 
 def _rank(run: tuple[int, int]) -> int:
-    """Return the sort key of a run: first the literals of a grammar, then classes of characters, then blanks."""
+    """Return the sort key of a run: first a grammar's literals, then classes of characters, then whitespace."""
     low, high = run
     return 2 if high <= 0x20 else 1 if high - low > 1 or low >= 0x80 else 0
 
@@ -171,7 +171,7 @@ class Verdict:
 
 
 def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
-    """Run a text through the grammar. Cost: linear; a refusal takes a few more attempts to find its byte."""
+    """Run a text through the grammar. Cost: linear; a refusal takes a few more attempts to find the byte."""
     matcher = compiled.matcher()
     position, size = 0, CHUNK
     while position < len(data):
@@ -190,7 +190,7 @@ def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
 
 
 def explain(verdict: Verdict, data: bytes, name: str) -> str:
-    """Render a refusal: the place in the text, a caret, what was expected."""
+    """Render a refusal: the place in the text, a caret, the expected text."""
     position = verdict.position
     while 0 < position < len(data) and data[position] & 0xC0 == 0x80 and position > verdict.position - 3:
         position -= 1  # to the beginning of a character

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Represent masks by rows stored in the engine, for tables of rows elsewhere (on a GPU).
+"""Represent masks by rows in the engine, for tables of rows elsewhere, as on a GPU.
 
-Most masks equal a row of the engine, or the union of a few, except for a few tokens: those that were tried on
-the actual configuration, and stop tokens. The difference is taken from the finished mask, so the
+Most masks equal a row of the engine, or the union of a few rows, except for a few tokens: tokens that were
+tried on the actual configuration, and stop tokens. The difference is taken from the finished mask, so the
 representation is exact.
 """
 
@@ -16,10 +16,10 @@ from stackmask.runtime.matching.matcher cimport Matcher
 
 
 class MaskRows:
-    """A mask: the union of some rows of a store, with some tokens flipped; or its words, if that would be too
-    long.
+    """A mask as the union of some rows of a store, with some tokens flipped, or as its words if that would be
+    too long.
 
-    ``source`` and ``epoch`` identify the numbering of the ``rows``; a row keeps its content within an epoch.
+    ``source`` and ``epoch`` identify the numbering of the ``rows``; a row keeps its content during an epoch.
     Without rows and tokens, the mask allows nothing. ``words`` is None, or the bytes of the whole mask.
     """
 
@@ -48,8 +48,8 @@ cdef object name_rows(
     """Return the mask of a configuration as ``MaskRows`` with a limited number of rows and tokens.
 
     ``stops``: the tokens allowed where the text may end. The caller holds the lock of the store.
-    Cost: a look-up if the engine has the row of the whole mask; otherwise that of filling it, and a pass over
-        each row that it is assembled from.
+    Cost: a look-up if the engine has the row of the whole mask; otherwise that of filling the mask, and a
+    pass over each row of which it consists.
     """
     cdef vector[uint32_t] words
     cdef MaskRef mask = store.reference(family, config)
@@ -82,7 +82,7 @@ cdef object name_one(
     Py_ssize_t max_rows,
     Py_ssize_t max_tokens,
 ):
-    """Return a mask as at most one row, or None if that needs too many rows and tokens."""
+    """Return a mask as at most one row, or None if this needs too many rows and tokens."""
     cdef vector[int32_t] flips
     cdef MaskBits bits = store.bits(mask)
     if bits.row != NULL and not max_rows:
@@ -95,8 +95,7 @@ cdef object name_one(
 cdef object name_union(
     MaskEngine store, MaskRef mask, vector[uint32_t]& exact, Py_ssize_t max_rows, Py_ssize_t max_tokens
 ):
-    """Return a mask in terms of the largest rows among its operands. ``exact``: its words, stop tokens
-    included.
+    """Return a mask in terms of the largest rows among its operands. ``exact``: its words, with stop tokens.
     """
     cdef int32_t width = store.width, count, k
     cdef size_t i, largest
@@ -172,7 +171,7 @@ cdef bint find_flips(
 
 
 cdef bint drop_token(vector[int32_t]& tokens, int32_t token) noexcept:
-    """Remove a token from a list. Return whether it was in it."""
+    """Remove a token from a list. Return whether the list contained it."""
     cdef size_t k
     for k in range(tokens.size()):
         if tokens[k] == token:
@@ -208,7 +207,7 @@ def copy_row(Matcher matcher not None, epoch, row, target):
 
 
 cdef object find_slot(Matcher matcher, dict slots, Py_ssize_t max_tokens, vector[int32_t]& flips):
-    """Return the table row that equals a matcher's mask except for ``flips``; None if there is none."""
+    """Return the table row that equals a matcher's mask except for ``flips``; None without such a row."""
     cdef MaskEngine store = matcher.masks
     cdef int32_t config = matcher.history.back()
     cdef MaskBits bits
@@ -227,12 +226,12 @@ def fill_entries(
     matchers, dict slots, int32_t[:, ::1] entries, int64_t[::1] used_at, int64_t step, Py_ssize_t max_rows=4
 ):
     """Write the table entries of matchers whose mask is a single row in ``slots``; return the numbers of the
-    others.
+    other matchers.
 
     ``slots`` maps (id of the store, epoch, row) to a row of the table; ``used_at`` records the step of its
     last use. Entries are rows, then from ``max_rows`` on tokens, and are initialised to -1. A matcher that is
     None has row 0.
-    Cost: a few look-ups per matcher; the mask is not read.
+    Cost: a few look-ups for each matcher; masks are not read.
     """
     cdef Matcher matcher
     cdef vector[int32_t] flips

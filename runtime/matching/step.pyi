@@ -41,7 +41,7 @@ class _Follows(Protocol):
 
 @final
 class StepMask:
-    """The masks of steps: remembers the content of its rows, so that a step writes only changed words.
+    """The masks of steps. The content of rows is recorded, so that a step writes only changed words.
 
     Most masks differ in a few words from a row of the engine, or allow only a few tokens; if the previous
     mask was similar, only the differing words are written. Used by one thread at a time.
@@ -58,7 +58,7 @@ class StepMask:
 
 @final
 class StepResult:
-    """The results of a step for its requests, a list entry for each matcher. See ``step``."""
+    """The results of a step for its requests, as lists with an entry for each matcher. See ``step``."""
 
     @property
     def accepted(self) -> list[bool]:

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""A server's step in one call: accept the token of each request, then write the next masks.
+"""A server's step in one call: accepting the token of each request, then writing the next masks.
 
 All tokens are accepted before the first mask is written. An error is recorded for its request, whose row then
 allows nothing; the other requests continue.
@@ -64,7 +64,7 @@ cdef struct Copies:
 
 
 cdef void write_copies(void* context, size_t first, size_t last) noexcept nogil:
-    """Write some of the masks. Called by several threads, so it touches only its own rows."""
+    """Write some of the masks. Several threads call this, each for its own rows."""
     cdef Copies* copies = <Copies*>context
     cdef Copy* copy
     cdef int32_t k, token
@@ -81,7 +81,7 @@ cdef void write_copies(void* context, size_t first, size_t last) noexcept nogil:
 cdef bint write_all(vector[Copy]& copies, Matcher matcher, int threads) except FAILED:
     """Write finished masks and clear the list. Return whether some mask forbids a token.
 
-    ``matcher`` is one of their store, whose lock is held, so the source rows stay valid.
+    ``matcher``: a matcher of their store, whose lock is held, so that the source rows stay valid.
     """
     cdef Copies all
     cdef RowThreads* helpers = NULL
@@ -124,7 +124,7 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
 
 
 cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number, int64_t units) except FAILED:
-    """Write an unfinished mask, or do that many units of its work. Return whether it is written.
+    """Write an unfinished mask, or do ``units`` of work on it. Return whether it is written.
 
     An error names the matcher.
     """
@@ -177,8 +177,8 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     """Write the masks of a batch of matchers in one call.
 
     ``rows[i]`` is the row of matcher i, by default i. A matcher that is None allows every token. ``threads``:
-    the number of threads that may copy finished masks, including the caller; more than one is used if a batch
-    has a megabyte for each (65 rows of 128,000 tokens). Unfinished masks are computed in the calling thread.
+    the number of threads that may copy finished masks, including the caller; several are used if a batch has
+    a megabyte for each (65 rows of 128,000 tokens). Unfinished masks are computed in the calling thread.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False if every row allows every token.
     Raises: MatcherError if a row does not fit; EmptyMaskError like the method of a single matcher, after all
@@ -321,10 +321,10 @@ cdef enum:
 
 @cython.final
 cdef class StepMask:
-    """The masks of steps: remembers the content of its rows, so that a step writes only changed words.
+    """The masks of steps. The content of rows is recorded, so that a step only writes changed words.
 
     Most masks differ in a few words from a row of the engine, or allow only a few tokens; if the previous
-    mask was similar, only the differing words are written. Used by one thread at a time.
+    mask was similar, only the differing words are written. One thread at a time may use it.
     """
 
     cdef readonly object array      # int32 (batch, ceil(vocab / 32)), read-only
@@ -359,9 +359,7 @@ cdef class StepMask:
             self.bases[row] = EVERYTHING
 
     cdef void write(self, Matcher matcher, Copy* copy, size_t row) noexcept:
-        """Write a finished mask: only the words that differ from the previous ones, if they are known to be
-        few.
-        """
+        """Write a finished mask; if few words differ from the previous ones, only these words."""
         cdef MaskEngine masks = matcher.masks
         cdef const uint32_t* base = copy.bits.row
         cdef int32_t* touched = &self.touched[row * MOST_TOUCHED]
@@ -393,7 +391,7 @@ cdef class StepMask:
         self.counts[row] = count
 
     cdef void forget_rows(self) noexcept:
-        """Forget rows of another engine or epoch: their numbers are no longer valid."""
+        """Forget rows of another engine or epoch, whose numbers are no longer valid."""
         cdef size_t i
         for i in range(self.bases.size()):
             if self.bases[i] >= 0:
@@ -402,7 +400,7 @@ cdef class StepMask:
 
 @cython.final
 cdef class StepResult:
-    """The results of a step for its requests, a list entry for each matcher. See ``step``."""
+    """The results of a step for its requests, as lists with an entry for each matcher. See ``step``."""
 
     cdef readonly list accepted
     cdef readonly list ended
@@ -426,16 +424,16 @@ cdef class StepResult:
 def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
     """Do one step for many requests in one call: accept a token for each, then write the next masks.
 
-    ``tokens[i]`` is the token of matcher i, or None if there is none to accept. ``rows[i]`` is its row, by
-    default i; no row may occur twice. A matcher that is None allows every token, and its token is ignored.
-    ``forced``: also find forced tokens and text. ``threads``: as in ``fill_next_token_bitmask``.
+    ``tokens[i]`` is the token that matcher i accepts, or None. ``rows[i]`` is its row, by default i; no row
+    may occur twice. A matcher that is None allows every token, and its token is ignored. ``forced``: also
+    find forced tokens and text. ``threads``: as in ``fill_next_token_bitmask``.
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous; or a
         ``StepMask``, in whose rows only changed words are written.
     Returns: a ``StepResult``; its masks and values equal those of separate calls.
     Raises: MatcherError if the arguments do not fit; then no matcher has advanced and no row is written.
-        Errors of single matchers (a limit, its cancellation, an action) are in ``errors``. If masks take more
-        work than ``Limits(max_fill_work=…)``, those that are not ready are in ``waiting``: such a row allows
-        nothing yet. The next step continues, with the longest waiting row first; pass None as its token.
+    Errors of single matchers (a limit, its cancellation, an action) are in ``errors``. If masks take more
+    work than ``Limits(max_fill_work=…)``, rows that are not ready are in ``waiting``: such a row allows
+    nothing yet. The next step continues, with the longest waiting row first; pass None as its token.
     Cost: that of accepting and of ``fill_next_token_bitmask``; ``forced`` reads the masks again.
     """
     cdef Rows view
@@ -530,7 +528,7 @@ cdef int accept_all(list batch, list tokens, StepResult result) except FAILED:
 
 
 cdef int note(StepResult result, Py_ssize_t number, object error) except FAILED:
-    """Record why a request cannot continue."""
+    """Record the reason why a request cannot continue."""
     if hasattr(error, "add_note"):
         error.add_note(f"in a step, for matcher {number}")
     result.errors[number] = error
@@ -546,7 +544,7 @@ cdef int fill_all(
     StepResult result,
     int most,
 ) except FAILED:
-    """Write the masks, those of one store together, under its lock."""
+    """Write the masks, together for each store, under its lock."""
     cdef Py_ssize_t i
     cdef int64_t spent = 0              # on masks that were not ready
     cdef Matcher matcher
@@ -604,7 +602,7 @@ cdef int fill_other(object other, object row, object mask, Py_ssize_t number, St
 cdef int fill_group(
     list batch, list group, vector[uint32_t*]& words, StepResult result, int most, int64_t* spent
 ) except FAILED:
-    """Write the masks of matchers of one store: the finished ones first, then the others.
+    """Write the masks of one store's matchers, first the finished ones, then the others.
 
     ``spent``: the units of work of this step on masks that were not ready.
     """
@@ -679,12 +677,12 @@ cdef int fill_group(
 
 
 cdef bint is_known(Matcher matcher) noexcept:
-    """Return whether a mask is cheap: only the union is missing, or nothing is allowed."""
+    """Return whether a mask is cheap, since only the union is missing, or nothing is allowed."""
     return matcher.terminated or matcher.masks.reference(matcher.family, matcher.history.back()).kind != MASK_NONE
 
 
 def _steps_waited(Matcher matcher):
-    """Return a negative number: minus the number of steps that a row has waited for its mask."""
+    """Return minus the number of steps that a row has waited for its mask."""
     return 0 if matcher.cut is None else -matcher.cut.waited
 
 
@@ -727,7 +725,7 @@ cdef int find_forced(list batch, vector[uint32_t*]& words, Rows* view, StepResul
 
 
 cdef int32_t only_token(const uint32_t* words, int32_t width) noexcept nogil:
-    """Return the only token of a mask; NO_TOKEN if it has none, or several."""
+    """Return the only token of a mask; NO_TOKEN if the mask has none, or several."""
     cdef int32_t i = 0, k, found = NO_TOKEN
     cdef uint32_t any_bit
     while i < width:

@@ -1,1 +1,1 @@
-"""The backends of structured outputs for model servers, and the parts that they share."""
+"""The backends of structured outputs for model servers, with the parts that they share."""

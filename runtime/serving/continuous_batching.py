@@ -23,7 +23,7 @@ POLL_SECONDS: Final = 1.0
 
 
 class _Followed:
-    """The grammar of one request, and the length of the output read so far.
+    """The grammar of one request, and the length of the output that was read so far.
 
     transformers copies the options of a request when it is preempted and restarted, and when it is forked.
     """
@@ -37,7 +37,7 @@ class _Followed:
 
 
 class GrammarBatching(ContinuousBatchingLogitsProcessor):
-    """Forbid the tokens that the requests' grammars forbid. Created by ``attach_grammars``.
+    """Forbids the tokens that the requests' grammars forbid. ``attach_grammars`` creates it.
 
     If a mask cannot be computed, the request may only end; see ``GuardedMatcher``.
     """
@@ -49,11 +49,11 @@ class GrammarBatching(ContinuousBatchingLogitsProcessor):
         self._mask = StepMask(1, vocab_size)
 
     def fill_defaults(self, int32_tensor: torch.Tensor) -> None:
-        """Fill in row 0, which allows every token."""
+        """Complete row 0, which allows every token."""
         int32_tensor.fill_(0)
 
     def prepare_tensor_args(self, requests_with_new_token: Sequence[Any]) -> torch.Tensor:
-        """Read the new tokens of the requests, and write their masks. Returns: the row of each."""
+        """Read the new tokens of the requests, and write their masks. Returns: the rows of requests."""
         rows, followed = [], []
         for request in requests_with_new_token:
             one = _follow(request.state, self._size)
@@ -76,7 +76,7 @@ class GrammarBatching(ContinuousBatchingLogitsProcessor):
 
 
 def _follow(state: Any, size: int) -> _Followed | None:
-    """Return the matcher of a request, after reading all of its tokens; None if it has no grammar."""
+    """Return the matcher of a request, after all its tokens; None if it has no grammar."""
     wanted = state.logit_processor_kwargs.get(KEY)
     if wanted is None:
         return None
@@ -128,8 +128,8 @@ def generate_batch(
     """Generate for prompts in one continuous batch, with a grammar for each; None for free text.
 
     Returns: transformers' ``GenerationOutput`` for each prompt, in order.
-    Raises: RequestError if lengths, vocabularies or the configuration do not fit; TimeoutError if nothing was finished
-        for ``timeout`` seconds.
+    Raises: RequestError if lengths, vocabularies or the configuration do not fit; TimeoutError if no text was
+    finished for ``timeout`` seconds.
     """
     if len(inputs) != len(grammars):
         raise RequestError(f"{len(inputs)} prompts, but {len(grammars)} grammars: None where there is none")

@@ -22,17 +22,17 @@ logger = logging.getLogger("stackmask.serving")
 
 
 class GuardedMatcher:
-    """Follow the output of one request for a server.
+    """Follows the output of one request for a server.
 
     Tokens after the end are ignored, as servers expect. If a mask cannot be computed (a limit of the request
     is reached, it was cancelled, memory ran out), ``failure`` gives the reason, only stop tokens are allowed,
     and no token is accepted, so that the server ends the request as failed: a truncated text is not an
     answer. Failures are logged once.
 
-    ``room``: the maximum number of tokens, stop token included, or None: the text is completed within it, if
+    ``room``: the maximum number of tokens, with the stop token, or None: the text is completed within it, if
     a completion is found.
     ``only``: the tokens that the request itself allows, as the words of a mask, or None for all.
-    ``metrics``: where slow masks and failures are counted.
+    ``metrics``: the counters of slow masks and failures.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class GuardedMatcher:
         self._request_id = request_id
 
     def prepare(self) -> None:
-        """Compute the first mask and those after forced text in advance, so that no step waits for them.
+        """Compute the first mask and the masks after forced text in advance, so that no step waits for them.
 
         This stops after ``AHEAD_WORK``. Errors here occur again when the mask is requested.
         """
@@ -67,7 +67,7 @@ class GuardedMatcher:
                     break
 
     def accept(self, token: int) -> bool:
-        """Advance by a token; return False if it is not allowed. After the end every token is ignored."""
+        """Advance by a token; return False if it is not allowed. After the end, every token is ignored."""
         if self.is_terminated():
             return True
         if self.failure is not None:
@@ -79,7 +79,7 @@ class GuardedMatcher:
             return False
 
     def accept_all(self, tokens: Iterable[int]) -> bool:
-        """Advance by tokens as far as they are allowed; return False if one is not."""
+        """Advance by tokens as far as they are allowed. Return False if any token is not allowed."""
         if self.failure is not None:
             return all(map(self.accept, tokens))
         matcher = self.matcher
@@ -110,7 +110,7 @@ class GuardedMatcher:
         return list(tokens[:count])
 
     def rollback(self, count: int) -> None:
-        """Undo the last tokens, or all if there are fewer, together with a failure that occurred after them."""
+        """Undo the last tokens, or all if there are fewer, and a failure that occurred after them."""
         count = min(count, self.matcher.accept_calls)
         if count > 0:
             self.matcher.rollback(count)
@@ -118,7 +118,7 @@ class GuardedMatcher:
                 self.failure, self.is_of_request = None, False
 
     def fill(self, mask: Any, row: int) -> None:
-        """Write the mask of the next token into a row, or only stop tokens if it cannot be computed."""
+        """Write the mask of the next token into a row; if this is impossible, only the stop tokens."""
         if self.failure is None:
             begun = time.perf_counter()
             try:
@@ -137,8 +137,8 @@ class GuardedMatcher:
         self.fill_stops(mask, row)
 
     def fill_tree(self, tokens: Sequence[int], parents: Sequence[int], mask: Any) -> bool:
-        """Write the masks along a draft tree, as ``Matcher.fill_draft_bitmask`` does; return False if they
-        cannot be computed.
+        """Write the masks along a draft tree, as ``Matcher.fill_draft_bitmask``; return False if they cannot
+        be computed.
         """
         if self.failure is None:
             try:
@@ -169,7 +169,7 @@ class GuardedMatcher:
         return True
 
     def fill_stops(self, mask: Any, row: int) -> None:
-        """Allow only stop tokens. If there are none, allow all, so that one is sampled, which is then refused."""
+        """Allow only stop tokens. Without stop tokens, allow all, so that the sampled one is then refused."""
         words = mask.row_to_write(row) if isinstance(mask, StepMask) else np.asarray(mask[row])
         words[:] = 0 if self.stops else -1  # mutant: fail-open
         bits = words.view(np.uint32)
@@ -206,11 +206,11 @@ class GuardedMatcher:
 
 
 class Thoughts:
-    """The reasoning of a request before its text: it ends early enough for the text to be completed.
+    """The reasoning of a request before its text. It must end early enough for the text to be completed.
 
-    ``end``: the token that ends the reasoning; None if no single token does, in which case its length is not
+    ``end``: the token that ends the reasoning; None if there is no such token, so that the length is not
     bounded. Stop tokens are forbidden throughout. A step begins with ``start_step``; then each of its rows
-    within the reasoning is restricted, in order.
+    inside the reasoning is restricted, in order.
     Cost: that of ``Matcher.needs_at_least``.
     """
 
@@ -241,8 +241,8 @@ class Thoughts:
         self._left -= 1
 
     def first_forbidden(self, draft: Sequence[int]) -> int | None:
-        """Return the index of the first draft token that is forbidden in the reasoning; None if the end of
-        the reasoning comes first.
+        """Return the index of the first draft token that is forbidden in the reasoning; None if the reasoning
+        ends first.
         """
         for place, token in enumerate(draft):
             if token == self._end:
@@ -266,7 +266,7 @@ def forbid(words: NDArray[np.uint32], tokens: Iterable[int]) -> None:
 
 
 def fill_batch(guarded: Sequence[GuardedMatcher], mask: Any, rows: Sequence[int] | None = None) -> StepResult:
-    """Write the masks of several requests in one call; an error affects only its request.
+    """Write the masks of several requests in one call; errors only affect their requests.
 
     ``mask``: an array, a tensor or a ``StepMask``. ``rows[i]`` is the row of request i, by default i.
     """

@@ -25,7 +25,7 @@ HELP: Final = {
 
 
 class Metrics:
-    """Counters; safe to use from several threads."""
+    """Counters, which several threads may use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -25,13 +25,12 @@ class RequestError(StackmaskError):
 class Options:
     """Options for reading the grammars of requests.
 
-    profile: of JSON; "model" allows one blank where JSON allows whitespace, "exact" everything that JSON
-    allows.
+    profile: of JSON; "model" allows one space where JSON allows whitespace, "exact" all that JSON allows.
     whitespace: of JSON, as in ``Grammar.from_json_schema``; None is that of the profile.
     closed_objects: objects have only declared properties unless their schema says otherwise.
     whole: texts are completed within the token limit of their request, if the server reports it and a
     completion is found.
-    limits: of each request; None for the default ones.
+    limits: the limits of each request; None for the default ones.
     """
 
     profile: Literal["exact", "model"] = "model"
@@ -42,7 +41,8 @@ class Options:
 
     @classmethod
     def read(cls, given: Mapping[str, Any]) -> Options:
-        """Parse an operator's options: the keys are those above, and ``limits`` is an object with their names.
+        """Parse an operator's options. Keys are the fields of this class; ``limits`` is an object with names
+        of limits.
 
         Raises: RequestError for an unknown key, or an invalid value.
         """
@@ -69,7 +69,7 @@ class Options:
     def for_request(
         self, *, compact: bool = False, pattern: str | None = None, closed_objects: bool = False
     ) -> Options:
-        """Return the options of one request: no blanks, blanks that match a pattern, or no undeclared properties."""
+        """Return the options of one request: no whitespace, a pattern of it, or no undeclared properties."""
         whitespace = (
             {"pattern": pattern} if pattern is not None else "compact" if compact else self.whitespace
         )
@@ -79,11 +79,12 @@ class Options:
 def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
     """Return the grammar of a request.
 
-    ``kind``: one of KINDS. ``text``: of "json" a schema, of "choice" a JSON list of strings, of "structural_tag" its
-    JSON, of "regex" a pattern that the whole text matches, of "grammar" EBNF, GBNF, Lark with a rule ``start``, or the JSON
-    of a structural tag, since servers check the formats of "structural_tag" themselves; "json_object" has none.
+    ``kind``: one of KINDS. ``text``: for "json" a schema, for "choice" a JSON list of strings, for
+    "structural_tag" its JSON, for "regex" a pattern for the whole text, for "grammar" EBNF, GBNF, Lark with a
+    rule ``start``, or the JSON of a structural tag, since servers check the formats of "structural_tag"
+    themselves; "json_object" has none.
     Raises: StackmaskError with the place and the reason.
-    Cost: that of reading it; no masks are computed.
+    Cost: that of reading the grammar; no masks are computed.
     """
     limits = options.limits
     if kind == "json":
@@ -114,7 +115,7 @@ def grammar_of(kind: str, text: Any, options: Options) -> Grammar:
 def check(kind: str, text: Any, options: Options) -> None:
     """Check a request in the process that receives it, which generates nothing.
 
-    Raises: StackmaskError. Cost: reading it and computing its normal form; no masks are computed.
+    Raises: StackmaskError. Cost: reading the grammar and computing its normal form; no masks are computed.
     """
     grammar_of(kind, text, options).normalize(options.limits)
 

@@ -51,7 +51,7 @@ class Counts:
 
 
 class StackmaskGrammar(BaseGrammarObject):
-    """The object that SGLang uses to follow one request; after an error only stop tokens are allowed."""
+    """The object with which SGLang follows one request. After an error, only stop tokens are allowed."""
 
     def __init__(self, compiled: CompiledGrammar, counts: Counts) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class StackmaskGrammar(BaseGrammarObject):
         self.drafted_at = 0  # and the accepted tokens before it
 
     def accept_token(self, token: int) -> None:
-        """Advance. Raises: ValueError with what was expected if the token is not allowed, as SGLang requires."""
+        """Advance. Raises: ValueError with the expected text if the token is not allowed, as SGLang requires."""
         if self.is_terminated():
             return
         self.current_token = token
@@ -138,7 +138,7 @@ class StackmaskGrammar(BaseGrammarObject):
 def governing(grammar: Any) -> StackmaskGrammar | None:
     """Return our grammar, possibly inside SGLang's wrapper, if it alone constrains the next token.
 
-    None otherwise: during the reasoning, the wrapper constrains the tokens.
+    Otherwise, return None: during the reasoning, the wrapper constrains the tokens.
     """
     if getattr(grammar, "tokens_after_end", -1) >= 0:  # a wrapper counts tokens once the thoughts have ended
         grammar = grammar.grammar
@@ -146,8 +146,8 @@ def governing(grammar: Any) -> StackmaskGrammar | None:
 
 
 def with_schemas(tag: Any) -> Any:
-    """Replace null schemas in a structural tag by one that allows every value, in place: for tools without
-    parameters.
+    """Replace null schemas in a structural tag, from tools without parameters, by one that allows every
+    value, in place.
     """
     work = [tag]
     while work:

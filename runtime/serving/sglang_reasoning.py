@@ -1,4 +1,4 @@
-"""Reasoning models in SGLang: its wrapper around the backend, with the masks of a step in one call."""
+"""Reasoning models in SGLang: SGLang's wrapper around the backend, with the masks of a step in one call."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from stackmask.runtime.serving.sglang_backend import StackmaskBackend, Stackmask
 
 
 class ReasoningGrammar(ReasonerGrammarObject):
-    """SGLang's wrapper: the grammar begins after the reasoning. Only the method that fills the masks of a
-    step is ours.
-    """
+    """SGLang's wrapper: the grammar begins after the reasoning. Only the method for step masks differs."""
 
     @staticmethod
     def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: Any) -> None:
@@ -42,7 +40,7 @@ def _as_ours(made: Any) -> ReasoningGrammar:
 def with_reasoning(backend: StackmaskBackend, tokenizer: Any, parser: str, strict: bool) -> Any:
     """Return the backend of a server with a reasoning parser.
 
-    ``strict``: forbid the tokens that the parser names within the reasoning, and limit it to
+    ``strict``: forbid the tokens that the parser names inside the reasoning, and limit the reasoning to
     ``SGLANG_MAX_THINK_TOKENS``. If no tokens spell the parser's end marker, the backend is returned
     unchanged, as in SGLang.
     """

@@ -16,8 +16,8 @@ class ServerVersionError(StackmaskError):
 
 
 def check_version(server: str, version: str) -> None:
-    """Check the server's version. Raises: ServerVersionError if it is unsupported; an unreadable version is
-    accepted.
+    """Check the server's version. Raises: ServerVersionError if the version is unsupported; unreadable
+    versions are accepted.
     """
     found = re.match(r"(\d+)\.(\d+)", version)
     if found is None or version.startswith(("0.1.dev", "dev")):

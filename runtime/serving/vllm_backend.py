@@ -92,7 +92,7 @@ def refused(error: Exception) -> VLLMValidationError:
 
 
 def refuse_what_servers_refuse(params: Any) -> None:
-    """Refuse everything that vLLM refuses for each of its backends, for equal behaviour. Raises:
+    """Refuse all requests that vLLM refuses for each of its backends. Raises:
     VLLMValidationError.
     """
     for name in ("json", "grammar", "structural_tag"):
@@ -190,7 +190,7 @@ class StackmaskBackend(StructuredOutputBackend):
     def bound(self, grammar: Any, tokens: int, *, thinks: bool = False, end: int | None = None) -> None:
         """Complete the text of a request within its token limit.
 
-        ``thinks``: reasoning precedes the text, and the token ``end`` ends it (None: no single token does).
+        ``thinks``: reasoning precedes the text, and the token ``end`` ends it (None: there is no such token).
         """
         if thinks:
             grammar.thoughts = Thoughts(grammar.guarded, end)
@@ -204,10 +204,10 @@ class StackmaskBackend(StructuredOutputBackend):
         held: Mapping[int, Sequence[int]] | None = None,
         thoughts: Mapping[int, Thoughts] | None = None,
     ) -> NDArray[np.int32]:
-        """Return the masks of a step, one row each, at most ``most``; None, and an ended request, allow every token.
+        """Return the masks of a step, one row each, at most ``most``. None and ended requests allow all.
 
-        ``held``, ``thoughts``: by row, forbidden tokens, and the bounds of reasoning, if the grammar is None.
-        The masks are read-only, and valid until the next step.
+        ``held``, ``thoughts``: forbidden tokens, and the bounds of reasoning, by row, for rows without a
+        grammar. The masks are read-only, and valid until the next step.
         """
         begun = time.perf_counter()
         if self._mask is None or len(self._mask.array) < len(grammars):
@@ -244,7 +244,7 @@ class StackmaskBackend(StructuredOutputBackend):
 
 
 class StackmaskGrammar(StructuredOutputGrammar):
-    """The object that vLLM uses to follow one request; ``GuardedMatcher`` handles errors."""
+    """The object with which vLLM follows one request; ``GuardedMatcher`` handles errors."""
 
     def __init__(
         self,
@@ -261,7 +261,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         self._accept = matcher.accept_token
 
     def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
-        """Advance; tokens after the end are ignored. False ends the request with an error."""
+        """Advance. Tokens after the end are ignored. The result False ends the request with an error."""
         if len(tokens) == 1 and self.guarded.failure is None:  # the usual step
             try:
                 if self._accept(tokens[0]):
@@ -275,7 +275,7 @@ class StackmaskGrammar(StructuredOutputGrammar):
         return taken
 
     def reason(self) -> tuple[bool, str]:
-        """Return whether a refused token has its cause in the request, and the reason."""
+        """Return whether the request caused the refusal of a token, and the reason."""
         if self.guarded.failure is not None:
             return self.guarded.is_of_request, self.guarded.failure
         where = f"the server sampled a token that the grammar does not allow: {self.guarded.matcher.refusal}"

@@ -116,12 +116,12 @@ def _validating(original: Any) -> Any:
 
 
 def _is_ours(backend: Any) -> bool:
-    """Return whether a backend has the methods that this plugin needs; by its class, since a mock has any attribute."""
+    """Return whether a backend's class has the methods of this plugin; objects may be mocks with any attribute."""
     return hasattr(type(backend), "fill_step")
 
 
 def _starting(original: Any) -> Any:
-    """Make the backend with its manager, which chooses by name; a tokenizer that cannot be read is an error at start."""
+    """Create the backend with its manager, which chooses by name. An unreadable tokenizer is an error at start."""
 
     def start(self: Any, vllm_config: Any, *args: Any, **kwargs: Any) -> None:
         original(self, vllm_config, *args, **kwargs)
@@ -171,7 +171,7 @@ def _reasoner(manager: Any, request: Any) -> Any:
 
 
 def _end_of_thoughts(reasoner: Any) -> int | None:
-    """Return the token that ends the reasoning, or None if no single token does."""
+    """Return the token that ends the reasoning, or None if there is no such token."""
     token = getattr(reasoner, "end_token_id", None)
     if token is None and getattr(reasoner, "reasoning_end_str", None):
         token = getattr(reasoner, "vocab", {}).get(reasoner.reasoning_end_str)
@@ -179,7 +179,7 @@ def _end_of_thoughts(reasoner: Any) -> int | None:
 
 
 def _thoughts(manager: Any, request: Any) -> Any:
-    """Return the bounds of a request's reasoning at its next token; None if it has none."""
+    """Return the bounds of a request's reasoning at its next token; None without reasoning."""
     thoughts = getattr(request.structured_output_request.grammar, "thoughts", None)
     if thoughts is not None:
         thoughts.start_step(_most_tokens(manager, request) - request.num_output_tokens)
@@ -187,7 +187,7 @@ def _thoughts(manager: Any, request: Any) -> Any:
 
 
 def _drafting(original: Any) -> Any:
-    """Truncate drafts where the reasoning must end, or may not."""
+    """Truncate drafts where the reasoning must end, or must not end."""
 
     def validate_tokens(self: Any, request: Any, spec_tokens: list[int]) -> Any:
         if request.use_structured_output and _is_ours(self.backend) and not _applies(self, request):
@@ -254,7 +254,7 @@ def _filling(original: Any) -> Any:
 
 
 def _applies(manager: Any, request: Any) -> bool:
-    """Return whether the next token of a request is constrained, which is not so while the model reasons."""
+    """Return whether the next token of a request is constrained, which it is not during reasoning."""
     ended = getattr(request.structured_output_request, "reasoning_ended", None)
     if ended or getattr(manager, "enable_in_reasoning", False):
         return True

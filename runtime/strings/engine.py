@@ -1,4 +1,4 @@
-"""Answer questions about whole strings with a vocabulary of single bytes."""
+"""Answers about whole strings, with a vocabulary of single bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ USUAL: Final = 160  # bytes beyond the shortest text: most have fewer
 
 
 class ByteEngine:
-    """Test membership of strings in the language of a grammar, and sample it. Safe to use from several threads."""
+    """Tests membership of strings in the language of a grammar, and samples the language. Threads may share it."""
 
     def accepts(self, grammar: Grammar, text: str | bytes) -> bool:
         """Return whether a whole string is in the language. Raises: SampleError if the grammar has special tokens."""
@@ -177,7 +177,7 @@ PLAIN: Final = 0.9  # how often a character is a printable one of ASCII where ot
 
 
 class Rounds(NamedTuple):
-    """The rounds of a repetition that may still come."""
+    """The rounds of a repetition that may still follow."""
 
     item: ir.Expr
     least: int
@@ -207,9 +207,7 @@ Item: TypeAlias = "ir.Expr | Rounds | Restore | RestoreKeys | CaptureEnd"
 
 
 class Keys(NamedTuple):
-    """The declared keys of an object: those that are required, and those that are present. ``ordered``:
-    others come after them.
-    """
+    """The declared keys of an object, required and present. ``ordered``: other keys come after them."""
 
     required: frozenset[int]
     taken: frozenset[int]
@@ -222,8 +220,8 @@ class Keys(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """The items to derive: first ``item``, then the others. ``cost``: of all of them; ``goal``: the position
-    where the item should end.
+    """The items to derive: first ``item``, then the others. ``cost``: the cost of all items; ``goal``: the
+    position where the item should end.
     """
 
     item: Item
@@ -233,7 +231,7 @@ class Pending(NamedTuple):
 
 
 class State(NamedTuple):
-    """A position in a derivation. ``spans``: those of finished captures, last one first."""
+    """A position in a derivation. ``spans``: the spans of finished captures, the last one first."""
 
     pending: Pending | None
     value: Hashable
@@ -286,7 +284,7 @@ class Derivation:
         """Return the text at the end of the attempts, with a shortest completion; None if there is none.
 
         An action may refuse the end of a string because of a much earlier choice, as SQL over a schema does
-        if no table was read; a search for a completion knows what is missing.
+        if no table was read. The search for a completion knows the missing part.
         """
         try:
             end = self._matcher.shortest_completion().text
@@ -296,7 +294,7 @@ class Derivation:
         return text if BYTE * len(text) <= self._most else None
 
     def _step(self, state: State, pending: Pending) -> bool:
-        """Derive the first item; return False if that is not possible."""
+        """Derive the first item; return False if this is impossible."""
         item = pending.item
         match item:
             case ir.Literal():
@@ -388,7 +386,7 @@ class Derivation:
         return self._next()
 
     def _next(self) -> bool:
-        """Try the next alternative of the last choice point; return False if there is none left."""
+        """Try the next alternative of the last choice point; return False if none is left."""
         choice = self._choices[-1]
         for state in choice.states:
             if isinstance(state, State):
@@ -401,7 +399,7 @@ class Derivation:
         return False
 
     def _return(self) -> bool:
-        """Backtrack to the last choice point with another alternative; return False if there is none."""
+        """Backtrack to the last choice point with another alternative; return False without one."""
         while self._choices:
             surplus = len(self._pieces) - self._choices[-1].pieces
             if surplus:
@@ -441,7 +439,7 @@ class Derivation:
         return self._length + self._cost(pending.item) >= pending.goal  # mutant: soft-end
 
     def _repeat(self, state: State, rounds: Rounds, pending: Pending) -> bool:
-        """Derive one more round, or none."""
+        """Derive another round, or no further one."""
         most = None if rounds.most is None else rounds.most - 1
         after = Rounds(rounds.item, max(0, rounds.least - 1), most)
         going = state._replace(pending=self._push([rounds.item, after], pending))
@@ -508,7 +506,7 @@ class Derivation:
     # -- semantic states ---------------------------------------------------------------------------
 
     def _capture(self, state: State, end: CaptureEnd, others: Pending | None) -> bool:
-        """End a capture; return False if its action forbids that."""
+        """End a capture; return False if its action forbids this."""
         here = self._length // BYTE
         inner: list[tuple[int, int]] = []
         spans = state.spans
@@ -552,7 +550,7 @@ class Derivation:
 
 
 def _is_blank(expr: ir.Expr) -> bool:
-    """Return whether an expression is a class of blanks, or a single blank."""
+    """Return whether an expression is a class of whitespace, or a single whitespace character."""
     match expr:
         case ir.Literal(data):
             return data.isspace()
@@ -579,7 +577,7 @@ NEVER: Final = 1 << 60  # special tokens have no text
 
 
 class Costs:
-    """The minimal costs of the expressions of some rules, and of expressions built from them. Cost: mostly
+    """The minimal costs of the expressions of some rules, and of expressions built from these. Cost: mostly
     linear in the rules.
     """
 
@@ -670,7 +668,7 @@ class Costs:
 
 
 def source_of(expr: ir.Intersection) -> ir.Expr:
-    """Return the operand of an intersection that strings are sampled from; the others are conditions."""
+    """Return the operand of an intersection from which strings are sampled; the others are conditions."""
     return next((item for item in expr.items if not isinstance(item, ir.Complement)), expr.items[0])
 
 
@@ -684,4 +682,4 @@ def _parts(expr: ir.Expr) -> tuple[ir.Expr, ...]:
 
 
 class SampleError(StackmaskError):
-    """No string could be sampled, or the question does not apply to strings."""
+    """No string could be sampled, or the request does not apply to strings."""

@@ -1,9 +1,9 @@
 """The format of all files on disk: written atomically, and verified before use.
 
 A file is a preamble, a table, and sections of bytes, each aligned to 16 bytes. The preamble names the kind of
-file, its version and the byte order, and contains a SHA-256 of the rest; the table has one number defined by
-the kind and the size of each section. A file is read, not memory-mapped: if another program changed a mapped
-file in place, masks would change with it, and truncating it would end the process.
+file, its version and the byte order, and contains a SHA-256 of the rest; the table has the size of each
+section, and one number that the kind defines. A file is read, not memory-mapped: if another program changed a
+mapped file in place, masks would change with it, and truncating it would end the process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ContainerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of file. ``magic``: its first 16 bytes; ``version``: increased when the meaning of a section changes."""
+    """A kind of file. ``magic``: its first 16 bytes; ``version``: increases with changes of sections."""
 
     magic: bytes
     version: int
@@ -80,7 +80,7 @@ class Kind:
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file under a temporary name, then rename it, replacing an existing file.
 
-    Raises: OSError; then no file is left.
+    Raises: OSError; no file remains then.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -112,9 +112,9 @@ _warned_lock = threading.Lock()
 
 
 class CacheFolder:
-    """A folder that is created when the first file is stored. Safe to share between threads and processes.
+    """A folder that is created with its first file. Threads and processes may share it.
 
-    ``most_bytes``: the maximum of all files together. The least recently used ones are removed first.
+    ``most_bytes``: the maximum of all files together. The least recently used files are removed first.
     """
 
     def __init__(self, path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> None:
@@ -127,7 +127,7 @@ class CacheFolder:
         return self.path / (name + SUFFIX)
 
     def read(self, name: str, kind: Kind) -> tuple[int, list[memoryview]] | None:
-        """Return the number and the sections of a file; None if there is no usable one."""
+        """Return the number and the sections of a file; None without a usable file."""
         path = self.file(name)
         try:
             data = _read_file(path, self.most_bytes)
@@ -146,7 +146,7 @@ class CacheFolder:
             os.utime(path)
 
     def write(self, name: str, kind: Kind, number: int, sections: Sequence[bytes | memoryview]) -> None:
-        """Store a file, and remove the least recently used ones if all exceed the limit."""
+        """Store a file, and remove the least recently used files beyond the limit."""
         data = kind.serialise(number, sections)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -156,7 +156,7 @@ class CacheFolder:
             self._note(f"nothing can be kept in the cache folder {self.path}: {error}")
 
     def make_room(self, nbytes: int) -> bool:
-        """Remove files until that many bytes fit; return False if they never will.
+        """Remove files until ``nbytes`` bytes fit; return False if they never fit.
 
         Raises: OSError if the folder cannot be listed.
         """
@@ -205,7 +205,7 @@ class CacheFolder:
 
 
 def _read_file(path: Path, most_bytes: int) -> bytes:
-    """Return the bytes of a file. Raises: OSError, also if it is not a regular file or too large."""
+    """Return the bytes of a file. Raises: OSError, also for a file that is irregular or too large."""
     # a pipe of this name must not make the process wait
     number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(number, "rb") as file:

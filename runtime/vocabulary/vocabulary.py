@@ -40,20 +40,20 @@ MAX_SIZE = 1 << 26  # ids are int32 and a mask row is a few megabytes: anything 
 
 @final
 class Vocabulary:
-    """Hold the bytes of every token id of one model; immutable and safe to share between threads.
+    """The bytes of every token id of one model. Immutable; threads may share it.
 
     ``tokens[i]`` is the exact text of id ``i``, or None for ids that are never text: special tokens, stop
     tokens, gaps. Ids from ``len(tokens)`` to ``size`` are padding of the logits and are never allowed.
     Several ids may spell the same bytes; all are kept. A token without bytes is never allowed.
 
     ``special_names`` names special tokens for grammars (``<|tool|>``); its ids are special as well. A stop
-    token is special too, even if the tokenizer would decode it as text: it ends the output and is never part
-    of it. ``added_ids`` are ids that are text but were added to the tokenizer's trained vocabulary; only
-    ``digest`` uses them.
+    token is also special, even if the tokenizer would decode it as text, since it ends the output and is
+    never part of the output. ``added_ids`` are ids that are text but were added to the tokenizer's trained
+    vocabulary; only ``digest`` uses them.
 
     ``strip_first_space`` controls SentencePiece's leading space: if set, one leading space of the first token
-    of an output is not part of the text, as these tokenizers decode it. A first token that is only that space
-    is then the empty string. If not set, every token is exactly its bytes.
+    of an output is not part of the text, as these tokenizers decode it. A first token that only consists of
+    this space is then the empty string. If not set, every token is exactly its bytes.
 
     The tokens are stored in one block of memory (1.8 MB for 128,000), without a Python object for each.
 
@@ -140,13 +140,12 @@ class Vocabulary:
         """Read a transformers tokenizer (fast or slow) or a ``tokenizers.Tokenizer``.
 
         The kind (byte-level BPE, SentencePiece with byte fallback, Metaspace, tiktoken) is determined by the
-        decoder, not the class name. Added tokens that are not special are text; ``special_ids`` makes more of
-        them special, so that a grammar can name them (``<tool_call>`` of Qwen3).
+        decoder, not the class name. Added tokens that are not special are text; ``special_ids`` makes further
+        ones special, so that a grammar can name them (``<tool_call>`` of Qwen3).
 
         ``size`` is the width of the model's logits, which may exceed the tokenizer's. ``stop_ids`` replaces
-        the stop tokens; by default they are the tokenizer's ``eos_token_id`` and those of
-        ``generation_config``. ``prefix_space`` is "strip" or "keep" for ``strip_first_space``; "auto" follows
-        the decoder.
+        the stop tokens; the default is the tokenizer's ``eos_token_id`` and those of ``generation_config``.
+        ``prefix_space`` is "strip" or "keep" for ``strip_first_space``; "auto" follows the decoder.
 
         Raises: VocabularyError if the kind of tokenizer is unknown, naming the unknown part.
         Cost: 128,000 tokens take about 0.2 s.
@@ -171,7 +170,7 @@ class Vocabulary:
         size: int | None = None,
         stop_ids: Iterable[int] | None = None,
     ) -> Vocabulary:
-        """Read a ``tiktoken.Encoding``; the stop token is ``<|endoftext|>``, or those of ``stop_ids``."""
+        """Read a ``tiktoken.Encoding``; stop tokens are ``stop_ids``, or else ``<|endoftext|>``."""
         from stackmask.runtime.vocabulary.tokenizers.huggingface import read_tiktoken
 
         made = cls._from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
@@ -188,7 +187,7 @@ class Vocabulary:
         stop_ids: Iterable[int] | None = None,
         prefix_space: PrefixSpace = "auto",
     ) -> Vocabulary:
-        """Read a ``sentencepiece.SentencePieceProcessor``; the stop token is its ``eos``, or those of ``stop_ids``."""
+        """Read a ``sentencepiece.SentencePieceProcessor``; stop tokens are ``stop_ids``, or else its ``eos``."""
         from stackmask.runtime.vocabulary.tokenizers.huggingface import read_sentencepiece
 
         made = cls._from_table(
@@ -240,7 +239,7 @@ class Vocabulary:
         return other
 
     def with_stop_ids(self, stop_ids: Iterable[int]) -> Vocabulary:
-        """Return the same vocabulary with other stop tokens, which are then not text.
+        """Return the same vocabulary with other stop tokens, which are no longer text.
 
         Former stop tokens stay special. Raises: VocabularyError if an id is out of range.
         """
@@ -255,8 +254,8 @@ class Vocabulary:
     def save(self, path: str | Path) -> None:
         """Write the vocabulary and the order of its trie to a file that ``load`` reads in milliseconds.
 
-        The file is written atomically, so several processes may write the same one. It can be read by the
-        same version of the format on machines with the same byte order.
+        The file is written atomically, so that several processes may write the same file. It can be read by
+        the same version of the format on machines with the same byte order.
 
         Raises: OSError if it cannot be written.
         """
@@ -367,7 +366,7 @@ class Vocabulary:
     def tokens(self) -> tuple[bytes | None, ...]:
         """The text of each id; None for ids that are never text. It may be shorter than ``size``.
 
-        Cost: created on first use and kept, one object per token; ``token_bytes`` avoids this.
+        Cost: created on first use and kept, one object for each token; ``token_bytes`` avoids this.
         """
         return self._derived.objects()
 
@@ -383,7 +382,7 @@ class Vocabulary:
 
     @property
     def special_ids(self) -> frozenset[int]:
-        """The ids that are never text, stop tokens included."""
+        """The ids that are never text, including stop tokens."""
         return self._special_ids
 
     @property
@@ -413,18 +412,18 @@ class Vocabulary:
     def digest(self) -> str:
         """Return the SHA-256 of the id → bytes table, in hexadecimal.
 
-        Over ascending ids: id and length as little-endian 32-bit words, then the bytes; special and added tokens
-        have the length field ffffffff and no bytes; ids without a token are left out.
+        Over ascending ids: id and length as little-endian 32-bit words, then the bytes; special and added
+        tokens have the length field ffffffff and no bytes; ids without a token are excluded.
         """
         return self._derived.digest()
 
     @property
     def encoder(self) -> Encoder | None:
-        """Encodes text as this model's tokenizer does, or None."""
+        """The encoder of text for this model's tokenizer, or None."""
         return self._encoder
 
     def _trie(self, folder: CacheFolder | None = None) -> Trie:
-        """Return the prefix trie of the texts; vocabularies with the same texts share one in a process.
+        """Return the prefix trie of the texts; vocabularies with the same texts share a trie in a process.
 
         ``folder``: stores the order of the texts for other processes.
         Cost: about 25 ms for 128,000 tokens the first time; 15 ms after ``load``.
@@ -438,8 +437,8 @@ class Vocabulary:
     def fits(self, other: Vocabulary) -> bool:
         """Return whether masks for this vocabulary are correct for a model with another one.
 
-        Every id must have the same text, and the stop tokens of this one must be stop tokens of the other.
-        Padding of the logits may differ, and the other may have more stop tokens: masks never allow those.
+        Every id must have the same text, and stop tokens of this vocabulary must be stop tokens of the other.
+        Padding of the logits may differ, and the other may have further stop tokens, which masks never allow.
         """
         return self is other or (
             set(self.stop_ids) <= set(other.stop_ids)
@@ -483,7 +482,7 @@ def _pack(tokens: Sequence[bytes | None]) -> TokenBytes:
 
 
 def _ids(name: str, ids: Any) -> list[int]:
-    """Return the token ids of an argument. Raises: ArgumentError if it is not a list of them."""
+    """Return the token ids of an argument. Raises: ArgumentError for other arguments."""
     if isinstance(ids, str | bytes | Mapping) or not isinstance(ids, Iterable):
         raise ArgumentError(f"`{name}` is a list of token ids, not {ids!r:.60}: write {name}=[…]")
     return [whole_number(f"an id of {name}", i, -(1 << 62)) for i in ids]
@@ -504,7 +503,7 @@ def _check_range(name: str, ids: Iterable[int], width: int) -> None:
 
 
 def _path(path: Any) -> Path:
-    """Return the path of a file or folder. Raises: ArgumentError if it is not a path."""
+    """Return the path of a file or folder. Raises: ArgumentError for other arguments."""
     if not isinstance(path, str | os.PathLike):
         raise ArgumentError(f"a path is str or os.PathLike, not {type(path).__name__}")
     return Path(path)
@@ -550,8 +549,8 @@ _FIELDS = {
 class Contents:
     """The contents of a file.
 
-    ``key`` is its key. ``fields`` are the arguments of a vocabulary without its tokens, which are ``texts``;
-    ``order`` is the order of their trie.
+    ``key``: the file's key. ``fields``: the arguments of a vocabulary, without its tokens; ``texts``: the
+    tokens; ``order``: the order of their trie.
     """
 
     key: str
@@ -569,7 +568,7 @@ def serialise(contents: Contents) -> bytes:
 def parse(data: bytes, source: str = "the data") -> Contents:
     """Parse the bytes of a file. The order is not checked here, but when the trie is built.
 
-    Raises: VocabularyError naming ``source`` if they are damaged, of another version, or of another kind.
+    Raises: VocabularyError naming ``source`` if the data are damaged, of another version, or of another kind.
     """
 
     def refuse(why: str) -> VocabularyError:
@@ -599,13 +598,13 @@ def parse(data: bytes, source: str = "the data") -> Contents:
 def read(path: Path) -> Contents:
     """Read a file.
 
-    Raises: VocabularyError if it is of another kind or damaged; OSError if it cannot be read.
+    Raises: VocabularyError if the file is of another kind or damaged; OSError if it cannot be read.
     """
     return parse(path.read_bytes(), str(path))
 
 
 def write(path: Path, contents: Contents) -> None:
-    """Write a file. Raises: OSError; then no file is left."""
+    """Write a file. Raises: OSError; no file remains then."""
     write_whole(path, serialise(contents))
 
 
@@ -622,9 +621,9 @@ _tries_lock = threading.Lock()
 
 @final
 class DerivedData:
-    """The tuple, the arrays, the trie and the digest of some tokens; safe to share between threads.
+    """The tuple, the arrays, the trie and the digest of some tokens. Threads may share them.
 
-    ``tokens`` are the bytes of each id. ``added_ids`` are those that the digest treats as added or special.
+    ``tokens``: the bytes of each id. ``added_ids``: the ids that the digest treats as added or special.
     """
 
     __slots__ = ("_added_ids", "_arrays", "_digest", "_lock", "_objects", "_order", "_tokens", "_trie")
@@ -640,7 +639,7 @@ class DerivedData:
         self._digest: str | None = None
 
     def objects(self) -> tuple[bytes | None, ...]:
-        """Return the tokens as Python objects, one each."""
+        """Return the tokens as Python objects, one for each."""
         with self._lock:
             if self._objects is None:
                 self._objects = tuple(self._tokens)
@@ -654,7 +653,7 @@ class DerivedData:
             return self._arrays
 
     def take_order(self, data: memoryview) -> None:
-        """Use the order of the tokens from a file. Raises: VocabularyError if it does not belong to them."""
+        """Use the order of the tokens from a file. Raises: VocabularyError if the order does not fit."""
         self._order = TokenOrder(self._tokens, data)
 
     def has_trie(self) -> bool:
@@ -682,7 +681,7 @@ class DerivedData:
 
 
 def _shared_trie(tokens: TokenBytes, order: TokenOrder | None, folder: CacheFolder | None) -> Trie:
-    """Return this process's trie of the tokens, or build it, from their order if that is known."""
+    """Return this process's trie of the tokens, or build it, from the tokens' order if this is known."""
     key = hashlib.sha256(tokens.block).digest()
     with _tries_lock:
         trie = _tries.get(key)

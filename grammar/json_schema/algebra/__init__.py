@@ -1,4 +1,4 @@
-"""Compute the values that a schema allows: keywords write into nodes, and `and`, `or`, `not` of nodes become forms.
+"""Compute the values that a schema allows: keywords constrain nodes, and combinations of nodes become forms.
 
-Independent of rules.
+This room is independent of rules.
 """

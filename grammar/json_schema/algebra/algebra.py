@@ -2,7 +2,7 @@
 
 A state's constraints on null, booleans, numbers and strings are one set each, closed under union and
 complement. Those on arrays and objects are a disjunction of *forms*, each a conjunction of atoms.
-Disjunctions are expanded one at a time, after all deterministic consequences, and contradictory branches are
+Disjunctions are expanded one at a time, after all deterministic consequences; contradictory branches are
 dropped.
 """
 
@@ -85,7 +85,7 @@ NO_STATE: Final[State] = frozenset((NOTHING,))
 
 
 def _constant(schema: bool) -> Node:
-    """Return the node of a schema that allows everything, or nothing: the same one for all documents."""
+    """Return the node of a schema that allows all values, or none. All documents share these two nodes."""
     node = Node(int(schema), schema, Resource("", schema, UNDECLARED, ""), (), "")
     node.ready = node.checked = True
     node.mask = ANY if schema else 0
@@ -142,7 +142,7 @@ class Algebra:
         return found
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
-        """Return the literal for a reference beside other keywords, or a dynamic one."""
+        """Return the literal of a reference that is dynamic or has other keywords beside it."""
         if not isinstance(ref, str):
             raise SchemaError(node.where, keyword, f"must be a string, not {shown(ref)}")
         registry, literal = self.registry, self.literals.literal
@@ -170,7 +170,7 @@ class Algebra:
         return found
 
     def constant(self, value: Any, where: Where) -> int:
-        """Return the literal for exactly this value."""
+        """Return the literal that allows exactly this value."""
         key = canonical(value, where, "const")
         found = self.constants.get(key)
         if found is None:
@@ -186,7 +186,7 @@ class Algebra:
         return node.id
 
     def any_of(self, literals: list[int], where: Where) -> int:
-        """Return the literal for a disjunction."""
+        """Return the literal of a disjunction."""
         spend(2 + len(literals) // 2)
         literals = sorted(set(literals) - {NOTHING})
         if EVERYTHING in literals:
@@ -202,7 +202,7 @@ class Algebra:
         return found
 
     def without_unevaluated(self, node: Node) -> int:
-        """Return the literal for a node without its unevaluated keywords."""
+        """Return the literal of a node without its unevaluated keywords."""
         key = ("plain", node.id)
         found = self.constants.get(key)
         if found is None:
@@ -216,7 +216,7 @@ class Algebra:
         return found
 
     def node(self, literal: int) -> Node:
-        """Return the node of a literal, after reading it."""
+        """Return the node of a literal. Its schema is read first."""
         node = self.nodes[abs(literal)]
         if not node.ready:
             node.ready = True
@@ -269,14 +269,14 @@ class Algebra:
             )
 
     def complement(self, texts: Texts) -> Texts:
-        """Return all other strings; the same object for the same argument, so that it can be compared by identity."""
+        """Return all other strings. The same argument gives the same object, so that identity can be compared."""
         found = self.complements.get(texts)
         if found is None:
             found = self.complements[texts] = texts.complement()
         return found
 
     def name_scalars(self, literal: int, where: Where) -> Scalars:
-        """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
+        """Return the scalar values of names. Raises: UnsupportedSchemaError if their schemas nest too deeply."""
         if self.nesting > MAX_NESTING:
             raise UnsupportedSchemaError(where, "propertyNames", "subschemas of names are nested too deeply")
         self.nesting += 3  # as many calls as for that many subschemas
@@ -317,7 +317,7 @@ class Algebra:
         return state
 
     def value(self, state: State) -> StateValue:
-        """Return the values of a state. Raises: UnsupportedSchemaError if they are too many."""
+        """Return the values of a state. Raises: UnsupportedSchemaError if there are too many."""
         found = self.values.get(state)
         if found is not None:
             return found
@@ -379,7 +379,7 @@ class Algebra:
         return known
 
     def _clashes(self, state: State) -> bool | None:
-        """Return whether a state has no value; None if this would need a deeper look."""
+        """Return whether a state has no value; None if only a deeper inspection could show this."""
         found = self.values.get(state)
         if found is None:
             spend(16 * len(state))
@@ -406,12 +406,12 @@ class Algebra:
         return not (found.arrays or found.objects or found.has_scalars())
 
     def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
-        """Return the disjunction of conjunctions of atoms for a state's arrays or objects."""
+        """Return the arrays or objects of a state as a disjunction of conjunctions of atoms."""
         found = self.without_choice(state, kind)
         return Expansion(self, kind).run(state) if found is None else found
 
     def without_choice(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]] | None:
-        """Return the result of ``expand`` if there is no choice: one conjunction or none; else None."""
+        """Return the result of ``expand`` if it has at most one conjunction and no choice; else None."""
         if len(state) == 1:
             (literal,) = state
             if literal > 0:
@@ -466,13 +466,13 @@ def negate_array_atom(atom: ArrayAtom) -> list[Alternative]:
 
 
 def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
-    """Return the bounds of all counts below one bound or above the other."""
+    """Return the bounds of all counts below the lower bound or above the upper one."""
     below: list[tuple[int, int | None]] = [(0, low - 1)] if low else []
     return below if high is None else [*below, (high + 1, None)]  # mutant: not-count
 
 
 def array_forms(algebra: Algebra, atoms: tuple[ArrayAtom, ...]) -> list[ArrayForm]:
-    """Return the form of a conjunction of atoms, or none if it is contradictory."""
+    """Return the form of a conjunction of atoms, or no form if the conjunction is contradictory."""
     if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
         rest = algebra.state((atoms[0][2],))
         return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]
@@ -559,7 +559,7 @@ def negate_object_atom(atom: ObjectAtom) -> list[Alternative]:
 
 
 def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[ObjectForm]:
-    """Return the forms of a conjunction of atoms: none if it is contradictory, several if a key must be found.
+    """Return the forms of a conjunction of atoms: none for a contradiction, several if a key must be found.
 
     Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
     """
@@ -650,7 +650,7 @@ def _found(
     some: tuple[KeySet, int],
     room: bool,
 ) -> list[ObjectForm]:
-    """Split by the location of a key that must be found: one of the members, or an unnamed one."""
+    """Distinguish cases by the location of a key that must be found: a member, or an unnamed key."""
     keys, literal = some
     others = tuple(atom for atom in atoms if atom != (SOME_KEY, keys, literal))
     for member in members:
@@ -675,7 +675,7 @@ def _found(
 
 
 def _few_names(algebra: Algebra, keys: KeySet) -> list[str] | None:
-    """Return all keys of a set if it is written as a few words."""
+    """Return all keys of a set if the set is written as a few words, else None."""
     names = set(keys.names)
     if not keys.negated:
         words = [texts.words for texts in keys.sets]
@@ -694,11 +694,11 @@ ENDLESS = "the schema refers to itself for the same value, without end"
 
 
 def kinds(algebra: Algebra, literal: int) -> int:
-    """Return which of arrays and objects a literal may allow, once its scalar values are known.
+    """Return which of the types array and object a literal may allow, once its scalar values are known.
 
-    An omitted type has no form; finding that out later would require checking every alternative.
+    An omitted type has no form. To find this out later, every alternative would have to be checked.
     Raises: SchemaError if the literal refers to itself.
-    Cost: the parts for the same value, once. No recursion, since chains of references may be long.
+    Cost: linear in the subschemas for the same value. No recursion, since chains of references may be long.
     """
     if literal < 0:
         return ARRAY | OBJECT
@@ -736,7 +736,7 @@ class _Asked:
 
 
 def _asking(algebra: Algebra, literal: int) -> Generator[int, int | None, int]:
-    """Return the kinds of a literal; yields each literal that it depends on, and receives its kinds."""
+    """Compute the kinds of a literal. Yields each literal that they depend on, and receives its kinds."""
     node = algebra.nodes[literal]
     if not node.ready:
         algebra.node(literal)
@@ -756,9 +756,9 @@ def _asking(algebra: Algebra, literal: int) -> Generator[int, int | None, int]:
 
 
 def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
-    """Return the atoms of a state without choices, as for `allOf`; else None.
+    """Return the atoms of a state that has no choices, as with `allOf`; else None.
 
-    Contradictions among them appear in their forms. Cost: the atoms.
+    Contradictions among the atoms appear in their forms. Cost: linear in the atoms.
     """
     atoms: dict[tuple[Any, ...], None] = {}
     nodes = algebra.nodes
@@ -807,10 +807,10 @@ def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ..
 def in_order(
     algebra: Algebra, state: State, assumed: Collection[Any], atoms: list[ObjectAtom]
 ) -> list[ObjectAtom]:
-    """Sort declared members by declaration: left to right, through all subschemas in place.
+    """Sort declared members in the order of declaration, from left to right through all subschemas in place.
 
-    Of `anyOf` and `oneOf` only the assumed branches are in place: each of their objects has the order of its
-    own schema.
+    In `anyOf` and `oneOf`, only the assumed branches are in place: each object has the order of its own
+    schema.
     """
     ranks: dict[str, int] = {}
     seen: set[int] = set()
@@ -941,11 +941,10 @@ CLASH_DEPTH: Final = 4  # levels of values that are looked into for a clash befo
 
 
 class _Branch:
-    """A conjunction under construction: assumptions, atoms found, and remaining disjunctions.
+    """A conjunction under construction, with its assumptions, atoms and remaining disjunctions.
 
     ``present``: names that are required (True) or forbidden (False). ``properties``: literals by name;
-    ``keys``: atoms about many keys. ``touched``: required names whose values have changed and are not yet
-    checked.
+    ``keys``: atoms about many keys. ``touched``: required names whose values have changed, still unchecked.
     """
 
     __slots__ = ("assumed", "atoms", "clauses", "keys", "present", "properties", "touched", "unchecked")
@@ -1001,7 +1000,7 @@ class Expansion:
             return [known]
 
     def work_off(self, first: _Branch, state: State) -> list[tuple[Any, ...]]:
-        """Return the alternatives of a branch. Raises: UnsupportedSchemaError beyond the budgets."""
+        """Return the alternatives for a branch. Raises: UnsupportedSchemaError beyond the budgets."""
         algebra = self.algebra
         results: dict[tuple[Any, ...], None] = {}
         stack = [first]
@@ -1044,7 +1043,7 @@ class Expansion:
         return _minimal(list(results))
 
     def culprit(self, state: State) -> str:
-        """Return a keyword that causes disjunctions, for messages."""
+        """Return a keyword that causes disjunctions, for use in messages."""
         names = {PART_ONE: "oneOf", PART_SOME: "anyOf", PART_IF: "if", PART_NEEDS: "dependencies"}
         for literal in state:
             for part in self.algebra.node(literal).parts:
@@ -1083,7 +1082,7 @@ class Expansion:
         return best
 
     def verdict(self, branch: _Branch, alternative: Alternative) -> int:
-        """Return 1 if the alternative already holds, -1 if it cannot, 0 if it may be chosen."""
+        """Return 1 if the alternative already holds, -1 if it is impossible, 0 if it may be chosen."""
         holds = True
         assumed, present = branch.assumed, branch.present
         for item in alternative:
@@ -1213,7 +1212,7 @@ class Expansion:
         return True
 
     def clauses(self, part: Part) -> list[list[Alternative]]:
-        """Return the constraints of a part on this type: a conjunction of disjunctions."""
+        """Return the constraints that a part puts on this type: a conjunction of disjunctions."""
         objects_only = self.kind == OBJECT
         if part[0] == PART_ALL:
             return [[part[1]]]
@@ -1233,7 +1232,7 @@ class Expansion:
         return []
 
     def exactly_one(self, literals: tuple[int, ...]) -> list[Alternative]:
-        """Return one alternative per literal: it holds, and none of the others that could hold too."""
+        """Return one alternative for each literal: this one holds, and no other that could also hold."""
         possible = [x for x in literals if x < 0 or self.algebra.node(x).mask & self.kind]
         alternatives: list[Alternative] = []
         for i, literal in enumerate(possible):
@@ -1271,7 +1270,7 @@ class Expansion:
         return bool(found)
 
     def discriminated(self, a: int, b: int) -> bool:
-        """Return whether a property required by both distinguishes two object schemas. Cost: their properties."""
+        """Return whether a property that both require distinguishes two object schemas. Cost: linear in these."""
         if a < 0 or b < 0 or self.kind != OBJECT:
             return False
         algebra = self.algebra
@@ -1325,7 +1324,7 @@ class Expansion:
         return []
 
     def evaluations(self, node: Node, unevaluated: int, negated: bool) -> list[Alternative]:
-        """Return the alternatives of which subschemas hold, each with the remainder for the unevaluated keyword."""
+        """Return the cases of subschemas that hold, each with the rest for the unevaluated keyword."""
         algebra = self.algebra
         plain = algebra.without_unevaluated(node)
         algebra.check_cycles(algebra.nodes[plain])
@@ -1354,7 +1353,7 @@ class Expansion:
 
 
 def _is_choice(alternative: Alternative) -> bool:
-    """Return whether an alternative says more than that one key is present, or absent."""
+    """Return whether an alternative contains more than the presence or absence of one key."""
     atom = alternative[0]
     return (
         len(alternative) > 1
@@ -1366,7 +1365,7 @@ def _is_choice(alternative: Alternative) -> bool:
 def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Remove conjunctions that are implied by a weaker one in the same order.
 
-    Cost: quadratic for up to 64 of them.
+    Cost: quadratic, for up to 64 conjunctions.
     """
     if len(results) < 2 or len(results) > 64:
         return results
@@ -1395,9 +1394,9 @@ MAX_ALTERNATIVES: Final = 512
 
 Names = dict[str, Any]
 Properties = tuple[tuple[Any, ...], Names, tuple[Texts, ...], bool]
-"""Assumptions, names and sets of keys looked at, and whether all keys were."""
+"""The assumptions, the names and sets of keys that were inspected, and whether all keys were inspected."""
 Items = tuple[tuple[Any, ...], int, tuple[int, ...], bool]
-"""Assumptions, how many leading items were looked at, schemas whose items were, and whether all were."""
+"""The assumptions, the number of leading items inspected, the schemas of others, and whether all were."""
 
 NO_PROPERTIES: Final[Properties] = ((), {}, (), False)
 NO_ITEMS: Final[Items] = ((), 0, (), False)
@@ -1431,7 +1430,7 @@ def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> 
 
 
 def item_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Items]:
-    """Return all cases of the properties that the subschemas of a node inspect.
+    """Return all cases of the items that the subschemas of a node inspect.
 
     Raises: UnsupportedSchemaError if there are more than 512.
     """

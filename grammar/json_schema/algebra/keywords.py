@@ -92,13 +92,13 @@ class NodeReader(Protocol):
         """Return the literal of a subschema."""
 
     def reference(self, ref: Any, node: Node, keyword: str) -> int:
-        """Return the literal for the target of a reference."""
+        """Return the literal of a reference's target."""
 
     def constant(self, value: Any, where: Where) -> int:
-        """Return the literal for exactly this value."""
+        """Return the literal that allows exactly this value."""
 
     def name_scalars(self, literal: int, where: Where) -> Scalars:
-        """Return the scalar values of a literal about names."""
+        """Return the scalar values that a literal allows as names."""
 
     def unsupported(self, where: Where, keyword: str, reason: str) -> None:
         """Refuse a keyword, or record that it is relaxed."""
@@ -108,7 +108,7 @@ Handler = Callable[[NodeReader, Node, dict[str, Any], Any], None]
 
 
 def _most(reader: NodeReader, node: Node, keyword: str, value: Any) -> int:
-    """Return an upper bound; one beyond the countable range is lowered, and reported."""
+    """Return an upper bound. A bound beyond the countable range is lowered and reported."""
     if is_number(value) and value > MAX_COUNT:
         exact(value, node.where, keyword)
         node.content = None
@@ -425,7 +425,7 @@ def _pattern_properties(reader: NodeReader, node: Node, schema: dict[str, Any], 
 
 
 def key_set(reader: NodeReader, node: Node, names: dict[str, Any], patterns: Any, negated: bool) -> KeySet:
-    """Return the set of keys that are one of the names or match one of the patterns, or its complement."""
+    """Return the set of keys that equal a name or match a pattern, or its complement."""
     if not patterns:
         return KeySet(names, (), negated)
     place = (node.where, "patternProperties")
@@ -573,10 +573,9 @@ _INVALID: Final = ("G007", "G008")  # bad character class, bad regex
 
 
 def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) -> Texts | None:
-    """Return the strings in which the pattern is found; None if it is relaxed, so that they are unknown.
+    """Return the strings in which the pattern is found; None if they are unknown, as it is relaxed.
 
-    Raises: SchemaError if it is not a regular expression; UnsupportedSchemaError if its language is not
-        regular.
+    Raises: SchemaError for an invalid pattern; UnsupportedSchemaError if its language is not regular.
     """
     if not isinstance(pattern, str):
         raise SchemaError(where, keyword, f"must be a string, not {shown(pattern)}")
@@ -605,9 +604,9 @@ def _compiled(pattern: str) -> Texts | tuple[str, str]:
 
 
 def blank_expr(source: str) -> ir.Expr:
-    """Return a user's pattern of whitespace as an expression.
+    """Return a user's pattern for whitespace as an expression.
 
-    Raises: SchemaError if it is not a regular expression, or allows more than JSON's blanks.
+    Raises: SchemaError if the pattern is invalid, or allows more than JSON's whitespace.
     """
     from stackmask.grammar.regex.compile import regex_expr
 
@@ -622,7 +621,7 @@ def blank_expr(source: str) -> ir.Expr:
 
 
 def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
-    """Return the strings of a format: all of them if it is an annotation, which is reported."""
+    """Return the strings that a format allows: all strings if it is an annotation, which is reported."""
     of_version = ALL
     if reader.formats == "annotate":
         node.content = None

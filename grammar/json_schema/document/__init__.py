@@ -1,4 +1,4 @@
-"""Load a schema, follow its references and drafts, and describe its problems: errors and the report.
+"""Load a schema, resolve its references and drafts, and describe its problems as errors and in a report.
 
-Concerned only with the document, not with the values that it allows.
+This room handles the document only, not the values that it allows.
 """

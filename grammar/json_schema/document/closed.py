@@ -27,8 +27,8 @@ def closed(schema: Any, *, arrays: bool = False) -> Any:
     """Return a copy of a schema in which objects with ``properties``, and ``arrays`` with ``prefixItems``,
     allow nothing else.
 
-    If the schema specifies other properties or items, that applies. Objects combined by ``allOf`` are closed
-    as a whole. Conditions, ``not`` and data are unchanged.
+    Where the schema itself specifies other properties or items, its specification applies. Objects combined
+    by ``allOf`` are closed as a whole. Conditions, ``not`` and data are unchanged.
     Cost: linear in the schema.
     """
     root: list[Any] = [schema]

@@ -46,7 +46,7 @@ _UNIONS: Final = ("anyOf", "oneOf", "allOf", "$ref")
 
 
 def mark_object(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object, marked if it does not constrain undeclared keys."""
+    """Return the schema of an object, with a mark if undeclared keys are not constrained."""
     if "properties" in schema and "additionalProperties" not in schema:
         schema["additionalProperties"] = dict(MARK)
     return schema
@@ -56,7 +56,7 @@ def close_objects(schema: Any, *, unmarked: bool = False) -> bool:
     """Replace all marks of a schema, in place; return whether objects were closed. Cost: linear in the schema.
 
     ``unmarked``: close all objects with properties that do not constrain other keys, in an arbitrary schema.
-    One with external references is unchanged.
+    A schema with external references is unchanged.
     """
     marked: dict[int, dict[str, Any]] = {}
     reached: dict[int, bool] = {}  # False: in a place where it must stay open
@@ -109,7 +109,7 @@ def _declares_required(node: dict[str, Any]) -> bool:
 
 
 def _is_plain(node: dict[str, Any]) -> bool:
-    """Return whether narrowing the parts narrows the whole, without making it empty."""
+    """Return whether a schema can only get narrower, but not empty, if its parts get narrower."""
     unions = [name for name in _UNIONS if name in node]
     if not unions:
         return node.keys() <= _SHAPE | _SCALAR

@@ -1,4 +1,4 @@
-"""Dialects of JSON Schema by name: those of OpenAPI and of model providers. A schema is checked, then read as a draft.
+"""Dialects of JSON Schema, from OpenAPI and model providers. Schemas are checked, then read as a draft.
 
 A more restricted dialect is checked: an unsupported keyword, or one that exceeds documented limits, is an
 error with place, reason and remedy. A dialect with other semantics is rewritten to a draft. The limits are
@@ -54,7 +54,7 @@ _SAY_IT: Final = "leave it out, and say it in the description"
 
 @dataclass
 class Checked:
-    """The counts of one schema that the checks collect."""
+    """The counts that the checks of one schema collect."""
 
     dialect: SchemaDialect
     properties: int = 0
@@ -71,16 +71,16 @@ class Checked:
 
 
 Check = Callable[["Checked", dict[str, Any], Where, int], None]
-"""Checks one schema object, which is a copy, at a level of nested objects, and rewrites it in place."""
+"""A check of one schema object at a level of nesting. The object is a copy, which it may rewrite in place."""
 
 
 @dataclass(frozen=True)
 class SchemaDialect:
     """One dialect.
 
-    ``title``: its name in messages. ``draft``: the draft that it is read as. ``keywords``: the supported
-    ones, None for all of the draft. ``formats``: the supported ones, None for all. ``checks``: for each
-    schema object; ``ends``: for the whole.
+    ``title``: its name in messages. ``draft``: the draft in which schemas are read. ``keywords``: the
+    supported keywords, None for all of the draft. ``formats``: the supported formats, None for all.
+    ``checks``: the checks of each schema object; ``ends``: those of the whole schema.
     """
 
     name: str
@@ -93,7 +93,7 @@ class SchemaDialect:
 
 
 def read_dialect(name: str, source: Any) -> tuple[Any, Draft]:
-    """Return a schema of a dialect as one of a draft; the schema itself is not modified.
+    """Convert a schema of a dialect to a schema of a draft; the original is not modified.
 
     Raises: DialectError. Cost: linear in the schema.
     """
@@ -192,7 +192,7 @@ def _numeric_exclusive(reading: Checked, schema: dict[str, Any], where: Where, _
 
 
 def _discriminator(reading: Checked, schema: dict[str, Any], where: Where, _: int) -> None:
-    """Check `discriminator`, which does not affect validity: it only tells readers where to look first."""
+    """Check `discriminator`, which does not affect validity, but tells readers where to look first."""
     value = schema.get("discriminator")
     if "discriminator" in schema and not (
         isinstance(value, dict) and isinstance(value.get("propertyName"), str)
@@ -330,7 +330,7 @@ def _optional_recursion(reading: Checked) -> None:
 def _check_cycles(
     reading: Checked, counts: Callable[[dict[str, Any], str, str | int | None], bool], reason: str, cure: str
 ) -> None:
-    """Refuse references that form a cycle through relevant keywords. Cost: linear in the schema."""
+    """Refuse references that form a cycle of relevant keywords. Cost: linear in the schema."""
     root = reading.nodes[0][0]
 
     def parts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -409,4 +409,4 @@ DIALECTS: Final = {
         ),
     )
 }
-"""By name, as ``dialect=`` has it."""
+"""The dialects by their names in ``dialect=``."""

@@ -9,12 +9,12 @@ from stackmask.grammar.source.similar import similar
 
 
 class Keyword(NamedTuple):
-    """A keyword with a meaning: its first and its last draft.
+    """A keyword with a meaning, and the first and the last draft that define it.
 
-    ``holds``: where its value contains subschemas: it is one ("value"), a "list", a "map" of them, a list or
-    one of them ("either"), or a map with some ("dependencies"). ``vocabulary``: the vocabulary of a
-    metaschema that enables it. ``read_with``: the keyword whose function reads it, if it has no function of
-    its own.
+    ``holds``: where its value contains subschemas: the value is a schema ("value"), a "list" or "map" of
+    schemas, a schema or a list ("either"), or a map with some schemas ("dependencies"). ``vocabulary``: the
+    vocabulary of a metaschema that enables it. ``read_with``: the keyword whose function reads it, if it has
+    no function of its own.
     """
 
     since: int
@@ -74,7 +74,7 @@ KEYWORDS: Final = {
     "$dynamicRef": Keyword(2020),
     "prefixItems": Keyword(2020, "list", vocabulary="applicator"),
 }
-"""All keywords by name. `dependencies` left the newer drafts but keeps its meaning there, as their metaschemas allow."""
+"""All keywords by name. `dependencies` left the newer drafts but keeps its meaning, as their metaschemas allow."""
 
 # keywords whose value has schemas by names that are free
 MAPS: Final = frozenset(name for name, keyword in KEYWORDS.items() if keyword.holds == "map")
@@ -94,9 +94,9 @@ def _keywords(draft: int) -> frozenset[str]:
 class Draft:
     """One draft.
 
-    name: as users write it. keywords: those with a meaning. id_keyword: the keyword that names a resource.
-    ref_alone: keywords beside ``$ref`` are ignored (up to draft 7). exclusive_flags: ``exclusiveMinimum`` is
-    a boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12).
+    name: the name that users write. keywords: all with a meaning. id_keyword: the keyword that names a
+    resource. ref_alone: keywords beside ``$ref`` are ignored (up to draft 7). exclusive_flags:
+    ``exclusiveMinimum`` is a boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12).
     """
 
     name: str
@@ -174,7 +174,7 @@ _MEANT: Final = {
 
 
 def is_unknown(keyword: str) -> bool:
-    """Return whether a keyword is in no draft, and not marked as an extension (``x-…``)."""
+    """Return whether no draft defines a keyword, and it is not marked as an extension (``x-…``)."""
     return keyword not in KNOWN and not keyword.startswith(("x-", "$"))
 
 
@@ -193,7 +193,7 @@ def meant_keyword(keyword: str) -> str:
 
 
 def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | None]]:
-    """Return the places of the direct subschemas: (keyword, key or index below it or None)."""
+    """Return the places of the direct subschemas: pairs of a keyword and the key or index in it, or None."""
     found: list[tuple[str, str | int | None]] = []
     for keyword, value in schema.items():
         if keyword not in KEYWORDS:
@@ -210,7 +210,7 @@ def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | Non
 
 
 def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
-    """Return whether no other keyword of the schema affects validity, or names a resource."""
+    """Return whether only this keyword of the schema affects validity or names a resource."""
     if len(schema) == 1:
         return True
     keywords = draft.keywords

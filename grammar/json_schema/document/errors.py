@@ -7,15 +7,15 @@ from typing import TypeAlias
 from stackmask.grammar.source.diagnostics import StackmaskError
 
 Where: TypeAlias = "tuple[Where, str | int] | str"
-"""A place in a schema: the URI of a document, or a place and the key or index below it. They are not joined,
-since nearly all places are never shown."""
+"""A place in a schema: the URI of a document, or a place and the key or index below it. Places are not
+joined, since nearly all of them are never shown."""
 
 MAX_TOKEN_SHOWN = 80
 MAX_TOKENS_SHOWN = 40
 
 
 def pointer(where: Where) -> str:
-    """Return the location as a JSON pointer (RFC 6901), after the URI of its document if that has one."""
+    """Return the location as a JSON pointer (RFC 6901), after the URI of its document if there is one."""
     tokens: list[str] = []
     while not isinstance(where, str):
         where, token = where
@@ -56,7 +56,7 @@ class SchemaError(StackmaskError):
 
 
 class UnsupportedSchemaError(SchemaError):
-    """The schema is valid, but this keyword cannot be enforced exactly here (or only beyond a budget)."""
+    """The schema is valid, but a keyword cannot be enforced exactly here, or only beyond a budget."""
 
 
 class UnsatisfiableSchemaError(SchemaError):

@@ -22,7 +22,7 @@ def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
     ``source``: a dict or bool, JSON text (str or bytes), a path to a JSON file, a pydantic model, a
     dataclass, a TypedDict or another type that pydantic supports, also in a TypeAdapter. ``mark_objects``: as
     for ``type_schema``.
-    Raises: SchemaError if it is none of these, or the text is not JSON.
+    Raises: SchemaError if the source is none of these, or its text is not JSON.
     """
     if isinstance(source, dict | bool):
         return source
@@ -45,7 +45,7 @@ def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
 
 
 def is_type(source: Any) -> bool:
-    """Return whether this is a Python type with a schema to be derived."""
+    """Return whether the source is a Python type, from which a schema must be derived."""
     if isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None:
         return True
     # what `NewType` makes, `type X = …`, and a type that pydantic has read before
@@ -64,7 +64,7 @@ def _parse(text: str | bytes | bytearray, name: str = "") -> Any:
 
 
 def _exact(text: str) -> float | Decimal:
-    """Return a float if it represents the text exactly, as it nearly always does."""
+    """Return a float if it represents the text exactly, which is nearly always so, else a Decimal."""
     value = float(text)
     exact = Decimal(text)
     if Decimal(repr(value)) == exact:  # mutant: exact-float

@@ -1,9 +1,9 @@
-"""Schemas of Python types: those of pydantic, with additional checks of its validators.
+"""Schemas of Python types: pydantic's schemas, with additional checks of its validators.
 
 Pydantic's own schemas omit some checks of its validators: a URL's scheme, the keys of a ``dict[int, …]``,
 decimal places. Here the schemas express all of them in keywords of JSON Schema; some exclude valid texts, as
 ``NARROWINGS`` and the report state. A property that a text cannot show (whether a file exists) has a format
-of ``UNKNOWABLE``, which is refused. Pydantic is only imported when a type is used.
+in ``UNKNOWABLE``, which is refused. Pydantic is only imported when a type is used.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ FORMATS: Final[dict[str, str]] = {
     "complex": rf"[-+]?{_DECIMAL}(?:[-+]{_DECIMAL}j)?|[-+]?{_DECIMAL}j",
     "regex": rf"\^?(?:{_ATOM}|\((?:{_ATOM})*(?:\|(?:{_ATOM})*)*\)[*+?]?)*\$?",
 }
-"""Patterns of whole strings for pydantic's formats, and of ``regex``, which is Python's there."""
+"""Patterns of whole strings for pydantic's formats and for ``regex``, which means Python's flavour here."""
 
 _OF_BYTES: Final = {"base64": _base64("+/", False), "base64url": _base64("-_", False)}
 
@@ -90,7 +90,7 @@ UNKNOWABLE: Final[dict[str, str]] = {
     "bounded-key": "keys that are numbers with bounds",
     "date-between": "bounds with no whole year between them",
 }
-"""Formats that cannot be enforced, and why."""
+"""Formats that cannot be enforced, with the reasons."""
 
 _BYTES: Final = "application/octet-stream"
 
@@ -121,7 +121,7 @@ _VALIDATORS: Final[dict[str, dict[str, Any]]] = {
 
 
 def format_pattern(name: str, schema: Any) -> str | None:
-    """Return the pattern of a format in the schema of a type, or None if it has its usual meaning."""
+    """Return the pattern of a format with a special meaning in schemas of types, else None."""
     found = FORMATS.get(name)
     if found is None:
         return None
@@ -131,7 +131,7 @@ def format_pattern(name: str, schema: Any) -> str | None:
 
 
 def type_schema(source: Any, *, mark_objects: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a type, as pydantic validates it.
+    """Return the JSON schema of the values that pydantic accepts for a type.
 
     ``mark_objects``: mark objects that ignore undeclared keys, for ``declared_keys.close_objects``.
     Raises: SchemaError if pydantic is not installed or knows no schema for the type.
@@ -273,7 +273,7 @@ def _marking_generator() -> Any:
 
 
 def _finite(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of numbers with missing bounds added: beyond them a float is infinite."""
+    """Return the schema of numbers with missing bounds added, beyond which a float is infinite."""
     if "minimum" not in schema and "exclusiveMinimum" not in schema:
         schema = {**schema, "minimum": -_LARGEST}
     if "maximum" not in schema and "exclusiveMaximum" not in schema:
@@ -289,7 +289,7 @@ def _bounds(schema: Any) -> dict[str, Any]:
 
 
 def _decimal(schema: Any) -> dict[str, Any]:
-    """Return numbers, and also strings of digits if the value is unconstrained."""
+    """Return the schema of a Decimal: a number, or also a digit string if it has no bounds."""
     names = (("ge", "minimum"), ("gt", "exclusiveMinimum"), ("le", "maximum"), ("lt", "exclusiveMaximum"))
     number: dict[str, Any] = {"type": "number"}
     for name, keyword in (*names, ("multiple_of", "multipleOf")):
@@ -322,7 +322,7 @@ def _decimal(schema: Any) -> dict[str, Any]:
 
 
 def narrowings_of(schema: Any) -> list[str]:
-    """Return what the schema of a type excludes. Cost: linear."""
+    """Return descriptions of valid values that the schema of a type excludes. Cost: linear."""
     found: set[str] = set()
     todo: list[Any] = [schema]
     seen: set[int] = set()
@@ -337,7 +337,7 @@ def narrowings_of(schema: Any) -> list[str]:
 
 
 def _dated(schema: Any, name: str, rest: str) -> dict[str, Any]:
-    """Return dates or times of the years that lie entirely within the bounds."""
+    """Return the schema of the dates or times in the years that lie entirely within the bounds."""
     low, high = 1, 9999
     for bound in ("ge", "gt", "le", "lt"):
         value = schema.get(bound)
@@ -357,7 +357,7 @@ def _dated(schema: Any, name: str, rest: str) -> dict[str, Any]:
 
 
 def _years(low: int, high: int) -> str:
-    """Return the pattern of the numbers of four digits from ``low`` to ``high``."""
+    """Return the pattern of the four-digit numbers from ``low`` to ``high``."""
     found: list[str] = []
     while low <= high:
         zeros = 0  # a block of 10 ** zeros years
@@ -369,7 +369,7 @@ def _years(low: int, high: int) -> str:
 
 
 def _url(schema: Any) -> str:
-    """Return the pattern of the URLs with the schemes that are allowed."""
+    """Return the pattern of the URLs with allowed schemes."""
     schemes = schema.get("allowed_schemes") or (*_SPECIAL, "file")
     several = f"(?:,{_HOST}{_PORT})*" if schema["type"] == "multi-host-url" else ""
     found: list[str] = []
@@ -382,7 +382,7 @@ def _url(schema: Any) -> str:
 
 
 def _key_names(keys_schema: Any, keys: dict[str, Any], made: dict[str, Any]) -> dict[str, Any]:
-    """Return the constraint on the keys of a dict as strings, if they are not strings in Python."""
+    """Return the constraint on the keys of a dict as strings, if its keys in Python are not strings."""
     if "patternProperties" in made:
         return {"additionalProperties": False}
     if keys_schema["type"] == "enum":
@@ -392,7 +392,7 @@ def _key_names(keys_schema: Any, keys: dict[str, Any], made: dict[str, Any]) -> 
 
 
 def _key(keys: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the schema of the strings that are parsed as values of a schema, or None if it describes them."""
+    """Return the schema of strings that are parsed as such keys, or None if their schema describes them."""
     if "anyOf" in keys:
         parts = [(_key(option), option) for option in keys["anyOf"]]
         return {"anyOf": [option if names is None else names for names, option in parts]}

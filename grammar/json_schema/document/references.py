@@ -32,7 +32,7 @@ _LATEST: Final = frozenset(("http://json-schema.org/schema", "https://json-schem
 
 
 class Resource:
-    """A schema with a URI of its own: a document, or a part of one that has ``$id``."""
+    """A schema with its own URI: a document, or a part of a document with ``$id``."""
 
     __slots__ = ("_document", "anchors", "draft", "dynamic", "recursive", "root", "scanned", "uri", "where")
 
@@ -51,7 +51,7 @@ class Resource:
 
     @property
     def document(self) -> Resource:
-        """The document that contains it; not stored, to avoid reference cycles."""
+        """The document that contains the resource; not stored, to avoid reference cycles."""
         return self._document or self
 
 
@@ -90,7 +90,7 @@ class Registry:
         return resource
 
     def _draft_of(self, schema: Any, default: Draft, where: Where) -> Draft:
-        """Return the draft that ``$schema`` names."""
+        """Return the draft named by ``$schema``."""
         if not isinstance(schema, dict) or "$schema" not in schema:
             return default
         uri = schema["$schema"]
@@ -120,7 +120,7 @@ class Registry:
         )
 
     def _supplied(self, uri: str) -> Any:
-        """Return the caller's schema of this URI, or None."""
+        """Return the schema that the caller supplied for this URI, or None."""
         supplied = self.supplied
         if supplied is None:
             return None
@@ -156,7 +156,7 @@ class Registry:
         return found
 
     def scan(self, document: Resource) -> None:
-        """Find all identifiers and anchors of a document. Cost: linear in it, once."""
+        """Find all identifiers and anchors of a document. Cost: linear in the document, once."""
         if document.scanned:
             return
         document.scanned = True
@@ -278,7 +278,7 @@ def along(fragment: str, value: Any) -> Iterator[tuple[str | int, Any]]:
 
 
 def local_target(root: Any, reference: Any) -> Any:
-    """Return the target of a reference within a schema by its path; None if it is not of this form."""
+    """Follow a reference by its path within a schema and return the target; None for other references."""
     found = root
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return None
@@ -313,7 +313,7 @@ def _join(base: str, ref: str) -> str:
 
 @lru_cache(4096)
 def _resolved(base: str, ref: str) -> str:
-    """Return the URI of a reference, without its fragment. Cost: about 20 µs, except for plain ones."""
+    """Return the URI of a reference, without its fragment. Cost: about 20 µs, less for plain references."""
     if _PLAIN_URI.fullmatch(ref):  # nothing of the base is used, and nothing is left to be written otherwise
         return ref
     if ref.startswith("#"):

@@ -1,4 +1,4 @@
-"""What was done with a schema besides enforcing it: narrowed, read as annotation, relaxed."""
+"""Notes on parts of a schema that were narrowed, read as annotations, or relaxed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["narrowed", "annotation", "relaxed", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One location: ``kind`` says what was done there, ``reason`` why."""
+    """A note about one location: ``kind`` is the way it was treated, ``reason`` the explanation."""
 
     kind: Kind
     pointer: str
@@ -31,7 +31,7 @@ class Note:
 
 
 class Copied(NamedTuple):
-    """A snapshot of a schema, independent of later changes by its owner, as ``marshal`` writes it."""
+    """A snapshot of a schema as ``marshal`` writes it, independent of changes by the schema's owner."""
 
     data: bytes
 
@@ -45,7 +45,7 @@ class Report:
 
     ``narrowed``: texts of valid values that the grammar excludes. ``annotations``: keywords that do not
     affect validity. ``relaxed``: keywords that could not be enforced, with ``on_unsupported="relax"`` only.
-    ``unknown``: keywords of no draft, which have no effect. ``keywords``: those that affected the grammar.
+    ``unknown``: keywords that no draft defines. ``keywords``: those that affected the grammar.
 
     Equal parts of a schema are processed once; their notes apply to all of them, and are repeated for each
     location when the notes are first requested.
@@ -93,8 +93,8 @@ class Report:
 
     @property
     def notes(self) -> list[Note]:
-        """All notes. Cost: linear in them and in the equal parts, once; for options that exclude texts,
-        reading the schema again for each.
+        """All notes. Cost: linear in the notes and the equal parts, once; the schema is read again for each
+        option that excludes texts.
         """
         if self._notes is None:
             repeats: dict[str, list[str]] = {}
@@ -120,9 +120,7 @@ class Report:
 
     @property
     def keywords(self) -> dict[str, int]:
-        """The keywords that affected the grammar, in order, with the number of their occurrences. Cost:
-        linear, once.
-        """
+        """The keywords that affected the grammar, in order, with their frequency. Cost: linear, once."""
         if self._keywords is None:
             self._keywords = {}
             for schema, _ in _subschemas(self._schema()):
@@ -158,7 +156,7 @@ class Report:
 
 
 def copied(schema: Any) -> Any:
-    """Return a copy of a schema; the schema itself if it contains objects other than plain values."""
+    """Return a copy of a schema; the schema itself if some of its objects are not plain values."""
     try:
         return Copied(marshal.dumps(schema, 4))
     except ValueError:
@@ -166,7 +164,7 @@ def copied(schema: Any) -> Any:
 
 
 def _subschemas(source: Any) -> Iterator[tuple[dict[str, Any], Where]]:
-    """Yield a schema and its subschemas, with their locations; a shared one comes once. Cost: linear."""
+    """Yield a schema and its subschemas, with their locations; each shared one once. Cost: linear."""
     seen: set[int] = set()
     todo: list[tuple[Any, Where]] = [(source, "")]
     while todo:
@@ -182,7 +180,7 @@ def _subschemas(source: Any) -> Iterator[tuple[dict[str, Any], Where]]:
 
 
 def place_of_name(source: Any, name: str) -> Where:
-    """Return the location of the first property with a name in a schema; that of the schema itself if there
+    """Return the location of the first property with this name in a schema, or of the schema itself if there
     is none. Cost: linear.
     """
     for schema, where in _subschemas(source):
@@ -192,7 +190,7 @@ def place_of_name(source: Any, name: str) -> Where:
 
 
 def _unknown_keywords(source: Any) -> list[Note]:
-    """Return a note for each keyword of a schema and its subschemas that is in no draft, ``MAX_PLACES`` at most."""
+    """Return a note for each keyword in a schema or subschema that no draft defines, ``MAX_PLACES`` at most."""
     found: list[Note] = []
     reasons: dict[str, str] = {}
     for schema, where in _subschemas(source):

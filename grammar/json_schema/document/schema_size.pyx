@@ -15,9 +15,10 @@ cdef enum:
 
 
 cdef bint is_small(object value, Py_ssize_t most) except FAILED:
-    """Return whether a value, written out, has at most a given number of parts, all of them plain values.
+    """Return whether a value, written out, has at most ``most`` parts, all of them plain values.
 
-    Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
+    Cost: linear in the parts; no recursion. Nothing is changed or freed meanwhile, so no references to the
+    parts are held.
     """
     cdef vector[PyObject*] todo
     cdef PyObject* item
@@ -63,8 +64,8 @@ cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
 
 
 cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except FAILED:
-    """Return whether a value is plain JSON without shared parts, with at most a given number of parts and
-    bytes of text.
+    """Return whether a value is plain JSON without shared parts, with at most ``most`` parts and
+    ``most_text`` bytes of text.
 
     Cost: linear in the parts, up to these bounds.
     """
@@ -119,10 +120,10 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
 
 
 cpdef bint is_plain_json(object value, Py_ssize_t most) except FAILED:
-    """Return whether a value, written out, has at most a given number of parts, all of types that
-    `json.loads` returns.
+    """Return whether a value, written out, has at most ``most`` parts, all of types from `json.loads`.
 
-    Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
+    Cost: linear in the parts; no recursion. Nothing is changed or freed meanwhile, so no references to the
+    parts are held.
     """
     cdef vector[PyObject*] todo
     cdef PyObject* item
@@ -155,10 +156,10 @@ cpdef bint is_plain_json(object value, Py_ssize_t most) except FAILED:
 
 
 cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except FAILED:
-    """Return whether a value, written out, has more than a given number of parts.
+    """Return whether a value, written out, has more than ``most`` parts.
 
-    Shared parts count each time, and a part that contains itself is infinite. Small values are counted as
-    written out; shared parts are only detected after that.
+    A shared part counts at each occurrence, and a part that contains itself is infinite. Shared parts are
+    only detected once the count shows that the value is not small.
     Cost: linear in the existing parts; no recursion.
     """
     cdef dict sizes = {}        # id of a container -> its parts, or -1 while it is open
@@ -206,9 +207,9 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except FAILED:
 
 
 cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except FAILED:
-    """Return the approximate size of a value as JSON text in bytes; a number above ``most`` if it is more.
+    """Return the approximate size of a value as JSON text in bytes; any number above ``most`` if larger.
 
-    Shared parts count each time, unless that makes too many.
+    A shared part counts at each occurrence, up to a limit.
     Cost: linear in the existing parts, or in ``most``; no recursion.
     """
     cdef Py_ssize_t size = count_plain(value, most)

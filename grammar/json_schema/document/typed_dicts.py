@@ -1,4 +1,4 @@
-"""``typing.TypedDict`` before Python 3.12, converted to that of ``typing_extensions``, which pydantic requires."""
+"""Convert ``typing.TypedDict`` to that of ``typing_extensions``, which pydantic requires before Python 3.12."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 def readable_type(source: Any) -> Any:
     """Return a type with each ``typing.TypedDict`` in it replaced by one with the same fields that pydantic supports.
 
-    A recursive one is unchanged. Classes are not inspected.
+    Recursive types are unchanged. Classes are not inspected.
     """
     return source if sys.version_info >= (3, 12) else _readable(source, {})
 

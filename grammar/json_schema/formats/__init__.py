@@ -24,11 +24,11 @@ PLAIN: Final = {
     "duration": "numbers of nine digits at most",
     "uuid": "lower case",
 }
-"""Formats that have a narrower one for models, and what that is."""
+"""Formats for which models get a narrower one, with a description of it."""
 
 
 def _kept(make: Callable[..., ir.Expr]) -> Format:
-    """Return a function that creates a format once, and caches its lift too."""
+    """Return a function that creates the format once, and also caches its lift."""
 
     @cache
     def make_once() -> ir.Expr:
@@ -74,7 +74,7 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
         "regex": _kept(syntax.regex),
     }
 )
-"""Every format of any draft."""
+"""All formats of all drafts."""
 
 NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -90,7 +90,7 @@ NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
         " no quantified groups beside names or look-around, common ranges and bounds only",
     }
 )
-"""What the expression of a format leaves out, where it leaves out anything."""
+"""The strings that the expression of a format excludes, for formats that exclude any."""
 
 _IN_4: Final = ("date-time", "email", "hostname", "ipv4", "ipv6", "uri")
 _IN_6: Final = (*_IN_4, "uri-reference", "uri-template", "json-pointer")

@@ -1,18 +1,20 @@
-"""idn-hostname: host names of IDNA 2008 (RFC 5890 to 5893), and idn-email with them.
+"""idn-hostname: host names of IDNA 2008 (RFC 5890 to 5893); and idn-email, which contains them.
 
 Narrowings, each of which only excludes names:
 
-- a label that begins with ``xn--`` is left out: whether its Punycode decodes to a valid label is not regular
-  (IDNA has no other labels with hyphens in third and fourth place), and beyond ASCII a label has no two hyphens
-  in a row;
-- a label beyond ASCII is at most 14 characters long if all are below U+0600, else at most 10: with so few its
-  Punycode has 60 characters at most, whatever they are; a name with such a label has at most four labels
-  (so that its form in ASCII stays within 253);
-- labels from right to left keep to characters below U+0900, and only ASCII labels are allowed beside them;
-- characters beyond U+FFFF are left out; a katakana middle dot is adjacent to a Japanese character or another dot;
-- a zero width non-joiner that stands after no virama needs Arabic letters that join on both sides around it;
-- of combining marks only one follows a character (and a virama a nukta), and none that composes with one before
-  it: so labels are in the composed form (NFC), as they must be; domains of idn-email need not be.
+- a label that begins with ``xn--`` is excluded, because the Punycode of valid labels is not a regular
+  language (IDNA has no other labels with hyphens in third and fourth place), and beyond ASCII a label has no
+  two hyphens in a row;
+- a label beyond ASCII is at most 14 characters long if all are below U+0600, else at most 10, so that its
+  Punycode has at most 60 characters in any case; a name with such a label has at most four labels (so that
+  its form in ASCII stays within 253);
+- right-to-left labels only contain characters below U+0900, and all other labels of the name are ASCII;
+- characters beyond U+FFFF are excluded; a katakana middle dot is adjacent to a Japanese character or another
+  dot;
+- a zero width non-joiner that does not follow a virama needs Arabic letters that join on both sides around
+  it;
+- at most one combining mark follows a character (and a virama may follow a nukta), and none that composes
+  with the character before it. So labels are in composed form (NFC), which is required except in idn-email.
 """
 
 from __future__ import annotations
@@ -99,7 +101,8 @@ def _candidates() -> Iterator[int]:
 
 @cache
 def valid_characters(*, composed: bool = True) -> ir.CharClass:
-    """Return PVALID beyond ASCII. ``composed``: without characters that compose with a character before them.
+    """Return the characters with the property PVALID beyond ASCII. ``composed``: without those that compose
+    with a preceding one.
 
     Source: RFC 5892, 3. Cost: the first call examines 80,000 characters, 0.1 s.
     """
@@ -123,7 +126,7 @@ def valid_characters(*, composed: bool = True) -> ir.CharClass:
 
 @cache
 def _assigned_gaps() -> charclass.Ranges:
-    """Return the code points outside of the stable blocks, and the unassigned ones within them."""
+    """Return the code points outside the stable blocks, and the unassigned ones inside them."""
     gaps = list(charclass.negate(_STABLE))
     for first, last in _STABLE:
         # blocks are assigned from their beginning on; the ends differ between versions of Unicode
@@ -180,7 +183,7 @@ def _characters(*, composed: bool = True) -> _IdnCharacters:
 def _left_to_right_label(*, composed: bool) -> ir.Expr:
     """Return labels without right-to-left characters.
 
-    They are rows of units: a character with the context that it needs (RFC 5892, A), with single hyphens between.
+    A label is a row of units, each a character with its required context (RFC 5892, A), and single hyphens.
     """
     known = _characters(composed=composed)
     right_to_left = [known.bidi[name] for name in ("R", "AL", "AN") if name in known.bidi]
@@ -229,7 +232,7 @@ def _right_to_left_label() -> ir.Expr:
 
 
 def _ascii_label(first: ir.CharClass) -> ir.Expr:
-    """Return labels of ASCII without hyphens at the ends or both in third and fourth place."""
+    """Return ASCII labels without hyphens at the ends or in both third and fourth place."""
     any_letter = chars("A-Za-z0-9-")
     return alt(
         seq(first, opt(LETTER_DIGIT)),
@@ -242,8 +245,8 @@ def _ascii_label(first: ir.CharClass) -> ir.Expr:
 def idn_hostname(*, composed: bool = True) -> ir.Expr:
     """Return host names with characters beyond ASCII; see the narrowings above.
 
-    ``composed``: labels from left to right are in the composed form (NFC), as those of host names must be. Composing
-    shortens a label, so that the bound on its Punycode holds for others too.
+    ``composed``: left-to-right labels are in composed form (NFC), as host names require. Composing shortens a
+    label, so that the bound on its Punycode holds for others too.
     """
     basic = _ascii_label(LETTER_DIGIT)
     plain = alt(basic, _left_to_right_label(composed=composed))
@@ -258,10 +261,10 @@ def idn_hostname(*, composed: bool = True) -> ir.Expr:
 
 @cache
 def idn_email() -> ir.Expr:
-    """Return Mailbox with characters beyond ASCII in the local part and in the labels of the domain.
+    """Return the rule Mailbox with characters beyond ASCII in the local part and in the labels of the domain.
 
-    A domain with such characters is an idn-hostname, but may be in a form that is not composed (NFC): the official
-    suite calls such a domain valid. Source: RFC 6531, 3.3.
+    A domain with such characters is an idn-hostname, but need not be in composed form (NFC): the official
+    test suite accepts other forms. Source: RFC 6531, 3.3.
     """
     beyond = ir.CharClass(((0x80, 0xD7FF), (0xE000, 0x10FFFF)))
     domain = alt(ascii_domain(), idn_hostname(composed=False))

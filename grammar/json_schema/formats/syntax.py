@@ -1,4 +1,4 @@
-"""The formats that need no Unicode tables, and small builders for all of them."""
+"""The formats that need no Unicode tables, and small builders that all formats use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackmask.grammar.source import charclass
 
 
 def chars(spec: str) -> ir.CharClass:
-    """Return the class of the characters of a spec such as ``a-zA-Z0-9_-`` (a hyphen comes last)."""
+    """Return the class of the characters of a spec such as ``a-zA-Z0-9_-`` (with a hyphen at the end)."""
     ranges: list[tuple[int, int]] = []
     i = 0
     while i < len(spec):
@@ -25,7 +25,7 @@ def chars(spec: str) -> ir.CharClass:
 
 
 def union(*classes: ir.CharClass) -> ir.CharClass:
-    """Return the characters of any of the classes."""
+    """Return the characters that are in any of the classes."""
     return ir.CharClass(charclass.normalize(pair for item in classes for pair in item.ranges))
 
 
@@ -45,7 +45,7 @@ def _items(item: ir.Expr) -> tuple[ir.Expr, ...]:
 
 
 def alt(*items: ir.Expr | str) -> ir.Expr:
-    """Return any of the items."""
+    """Return the alternatives of the items."""
     return ir.Choice(tuple(map(expr, items)))
 
 
@@ -55,7 +55,7 @@ def opt(*items: ir.Expr | str) -> ir.Expr:
 
 
 def rep(item: ir.Expr | str, low: int = 0, high: int | None = None) -> ir.Expr:
-    """Return the item between low and high times."""
+    """Return between low and high repetitions of the item."""
     return expr(item) if low == high == 1 else ir.Repeat(expr(item), low, high)
 
 
@@ -85,7 +85,7 @@ def ipv4() -> ir.Expr:
 
 @cache
 def ipv6(most: int = 7) -> ir.Expr:
-    """Return eight groups of hexadecimal digits, the last two also as ipv4; ``::`` stands for some zeros.
+    """Return eight groups of hexadecimal digits, the last two also as ipv4; ``::`` represents some zeros.
 
     ``most``: groups that may be written beside ``::`` (RFC 5321 has at most 6 for mail).
     Source: RFC 4291, 2.2.
@@ -95,7 +95,7 @@ def ipv6(most: int = 7) -> ir.Expr:
     before = seq(group, ":")
 
     def short(left: int, after: list[ir.Expr]) -> ir.Expr:
-        """Return up to ``left`` groups, ``::``, and what may follow after that many groups."""
+        """Return up to ``left`` groups, ``::``, and the possible continuations after that many groups."""
         # from the inside out, so that the groups before `::` are read in one way
         found = seq("::", after[left])
         for count in range(left - 1, 0, -1):
@@ -121,7 +121,7 @@ def label_characters(least: int, most: int) -> ir.Expr:
 def ascii_label() -> ir.Expr:
     """Return a label of letters, digits and inner hyphens, at most 63, that does not begin with ``xn--``.
 
-    Whether the rest after ``xn--`` is the Punycode of a valid label is not regular.
+    The rests after ``xn--`` that are Punycode of valid labels are not a regular language.
     """
     no_x, no_n = chars("A-WYZa-wyz0-9"), chars("A-MO-Za-mo-z0-9")
     x, n = chars("Xx"), chars("Nn")
@@ -137,7 +137,7 @@ def ascii_label() -> ir.Expr:
 
 @cache
 def hostname() -> ir.Expr:
-    """Return labels of letters, digits and inner hyphens, with dots between, at most 253 characters.
+    """Return labels of letters, digits and inner hyphens, separated by dots, with at most 253 characters.
 
     Narrowing: no label begins with ``xn--``, see ``ascii_label``. Source: RFC 1123, 2.1; RFC 5890, 2.3.2.3.
     """
@@ -155,7 +155,7 @@ def hostname_before_idna() -> ir.Expr:
 
 @cache
 def uuid(plain: bool = False) -> ir.Expr:
-    """Return 32 hexadecimal digits in five groups, of any version; ``plain``: in lower case. Source: RFC 4122, 3."""
+    """Return 32 hexadecimal digits in five groups, of any version; ``plain``: lower case. Source: RFC 4122, 3."""
     digit = chars("0-9a-f") if plain else HEX
     return seq(rep(digit, 8, 8), rep(seq("-", rep(digit, 4, 4)), 3, 3), "-", rep(digit, 12, 12))
 
@@ -167,7 +167,7 @@ MOST_DECIMALS: Final = 9  # of seconds that a model writes: nanoseconds
 
 @cache
 def date() -> ir.Expr:
-    """Return full-date: real days of the Gregorian calendar, years 0000 to 9999. Source: RFC 3339, 5.6."""
+    """Return full-date: days of the Gregorian calendar, years 0000 to 9999. Source: RFC 3339, 5.6."""
     two = rep(DIGIT, 2, 2)
     to_28 = alt(seq("0", chars("1-9")), seq("1", DIGIT), seq("2", chars("0-8")))
     to_30 = alt(seq("0", chars("1-9")), seq(chars("12"), DIGIT), "30")
@@ -184,10 +184,10 @@ def date() -> ir.Expr:
 
 @cache
 def time(plain: bool = False) -> ir.Expr:
-    """Return full-time: a time of day with its offset from UTC. ``plain``: only ``Z``, and at most nanoseconds.
+    """Return full-time: a time of day with its offset from UTC. ``plain``: only ``Z``, at most nanoseconds.
 
-    A leap second is the last of a day of UTC, so its hour and minute depend on the offset. Narrowing: leap
-    seconds with an offset that is not a multiple of half an hour are excluded; there are 1,440 for each sign.
+    A leap second is the last second of a UTC day, so its hour and minute depend on the offset. Narrowing:
+    leap seconds with an offset that is not a multiple of half an hour (1,440 for each sign) are excluded.
     """
     hour = alt(seq(chars("01"), DIGIT), seq("2", chars("0-3")))
     minute = seq(chars("0-5"), DIGIT)
@@ -206,13 +206,13 @@ def time(plain: bool = False) -> ir.Expr:
 
 @cache
 def date_time(plain: bool = False) -> ir.Expr:
-    """Return date-time: a date and a time with ``T`` between them. ``plain``: not ``t``; else as for ``time``."""
+    """Return the rule date-time: a date, ``T`` and a time. ``plain``: excludes ``t``; else as for ``time``."""
     return seq(date(), chars("T" if plain else "Tt"), time(plain))
 
 
 @cache
 def duration(plain: bool = False) -> ir.Expr:
-    """Return duration; a unit may only be left out at either end. Source: RFC 3339, appendix A.
+    """Return the rule duration; units may only be omitted at the ends. Source: RFC 3339, appendix A.
 
     ``plain``: the maximum number of consecutive digits.
     """
@@ -246,9 +246,9 @@ def ascii_domain() -> ir.Expr:
 
 @cache
 def email() -> ir.Expr:
-    """Return Mailbox: a local part of atoms or quoted, and a domain or an address in brackets.
+    """Return the rule Mailbox: a local part of atoms or in quotes, and a domain or an address in brackets.
 
-    No limits on lengths, and labels may begin with ``xn--``: the grammar has none. Source: RFC 5321, 4.1.2.
+    Lengths are unlimited and labels may begin with ``xn--``, as in the RFC. Source: RFC 5321, 4.1.2.
     """
     return mailbox(ATOM, QUOTED, ascii_domain())
 
@@ -260,7 +260,7 @@ _UNESCAPED = ir.CharClass(((0x00, 0x2E), (0x30, 0x7D), (0x7F, 0xD7FF), (0xE000, 
 
 @cache
 def json_pointer() -> ir.Expr:
-    """Return json-pointer. Source: RFC 6901, 3."""
+    """Return the rule json-pointer. Source: RFC 6901, 3."""
     return rep(seq("/", rep(alt(_UNESCAPED, seq("~", chars("01"))))))
 
 
@@ -277,7 +277,7 @@ def relative_json_pointer() -> ir.Expr:
 
 @cache
 def relative_json_pointer_with_index() -> ir.Expr:
-    """Return the same with a step along the array, as in ``0+1``. Source: draft-handrews-relative-json-pointer-02."""
+    """Return the same with an array offset, as in ``0+1``. Source: draft-handrews-relative-json-pointer-02."""
     return _relative(opt(chars("+-"), chars("1-9"), rep(DIGIT)))
 
 
@@ -296,9 +296,9 @@ UCS: Final = ir.CharClass(
         (0xE1000, 0xEFFFD),
     )
 )
-"""ucschar. Source: RFC 3987, 2.2."""
+"""The rule ucschar. Source: RFC 3987, 2.2."""
 PRIVATE: Final = ir.CharClass(((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD)))
-"""iprivate. Source: RFC 3987, 2.2."""
+"""The rule iprivate. Source: RFC 3987, 2.2."""
 
 
 class _Grammar:
@@ -320,7 +320,7 @@ class _Grammar:
         return seq("//", opt(rep(self.text(":")), "@"), alt(rep(name), literal), opt(":", rep(DIGIT)))
 
     def after_scheme(self) -> ir.Expr:
-        """Return hier-part: an authority and a path, or one of the paths."""
+        """Return the rule hier-part: an authority and a path, or one of the paths."""
         part = self.text(":@")
         segments = rep(seq("/", rep(part)))
         absolute = seq("/", opt(rep(part, 1), segments))
@@ -328,14 +328,14 @@ class _Grammar:
         return alt(seq(self.authority(), segments), absolute, rootless, "")
 
     def relative(self) -> ir.Expr:
-        """Return relative-part, whose first segment has no colon."""
+        """Return the rule relative-part, whose first segment has no colon."""
         part = self.text(":@")
         segments = rep(seq("/", rep(part)))
         absolute = seq("/", opt(rep(part, 1), segments))
         return alt(seq(self.authority(), segments), absolute, seq(rep(self.text("@"), 1), segments), "")
 
     def ending(self) -> ir.Expr:
-        """Return query and fragment."""
+        """Return an optional query and an optional fragment."""
         part = self.text(":@/?")
         query = part if self.query_only is None else alt(part, self.query_only)
         return seq(opt("?", rep(query)), opt("#", rep(part)))
@@ -353,31 +353,31 @@ _IRI: Final = _Grammar(union(_UNRESERVED, UCS), PRIVATE)
 
 @cache
 def uri() -> ir.Expr:
-    """Return URI: with a scheme. Source: RFC 3986, appendix A."""
+    """Return the rule URI, which has a scheme. Source: RFC 3986, appendix A."""
     return _URI.absolute_form()
 
 
 @cache
 def uri_reference() -> ir.Expr:
-    """Return URI-reference: with a scheme or without. Source: RFC 3986, appendix A."""
+    """Return the rule URI-reference, with or without a scheme. Source: RFC 3986, appendix A."""
     return _URI.reference()
 
 
 @cache
 def iri() -> ir.Expr:
-    """Return IRI. Source: RFC 3987, 2.2."""
+    """Return the rule IRI. Source: RFC 3987, 2.2."""
     return _IRI.absolute_form()
 
 
 @cache
 def iri_reference() -> ir.Expr:
-    """Return IRI-reference. Source: RFC 3987, 2.2."""
+    """Return the rule IRI-reference. Source: RFC 3987, 2.2."""
     return _IRI.reference()
 
 
 @cache
 def uri_template() -> ir.Expr:
-    """Return URI-Template. Source: RFC 6570, 2, with erratum 6937 (apostrophes are literals)."""
+    """Return the rule URI-Template. Source: RFC 6570, 2, with erratum 6937 (apostrophes are literals)."""
     literal = ir.CharClass(
         (
             *((0x21, 0x21), (0x23, 0x24), (0x26, 0x3B), (0x3D, 0x3D), (0x3F, 0x5B), (0x5D, 0x5D)),
@@ -423,7 +423,7 @@ _PROPERTY: Final = alt(
 
 
 def _escape(more: ir.Expr | str) -> ir.Expr:
-    """Return the escapes that characters and classes share, and more."""
+    """Return the escapes that are common to characters and classes, together with ``more``."""
     braced = seq("{", alt(rep(HEX, 1, 5), seq("10", rep(HEX, 4, 4))), "}")
     return seq(
         "\\",
@@ -440,7 +440,7 @@ def _escape(more: ir.Expr | str) -> ir.Expr:
 
 
 def _character_class() -> ir.Expr:
-    """Return ``[…]``: characters, escapes, ranges, a hyphen at either end."""
+    """Return a class in brackets: characters, escapes, ranges, and a hyphen at either end."""
     ranges = alt(
         seq("0-", DIGIT),
         seq("1-", chars("1-9")),

@@ -1,6 +1,4 @@
-"""The values of a state: sets of scalar values, and forms: the arrays or objects that satisfy one conjunction
-of atoms.
-"""
+"""The values of a state: sets of scalars, and forms of the arrays or objects that satisfy a conjunction."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 NO_SETS: Final[frozenset[int]] = frozenset()
 ANY_STATE: Final[State] = frozenset()
 Counted = tuple[int, int, int, "int | None"]
-"""From which index on, the literal of what is counted, how many at least and at most."""
+"""The index of the first counted item, the literal of counted items, and their minimum and maximum number."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +23,8 @@ class ArrayForm:
     """The arrays that satisfy one conjunction of atoms.
 
     ``prefix``: states of the leading items; ``rest``: the state of all others. ``low``, ``high``: the bounds
-    on the number of items. ``unique``: True if no two may be equal, False if two must be, None for either.
+    on the number of items. ``unique``: True if no two items may be equal, False if two must be equal, None if
+    neither is required.
     """
 
     prefix: list[State]
@@ -39,10 +38,10 @@ class ArrayForm:
 
 @dataclass(slots=True, eq=False)
 class KeyClass:
-    """The other keys of one kind: ``texts`` (without the names), and the state of their values.
+    """A class of unnamed keys: ``texts`` (without the names), and the state of their values.
 
-    ``inside``: which sets of keys (by identity) they, or some of them, lie in: all lie in the same of those that must
-    be found.
+    ``inside``: the sets of keys (by identity) that contain some of them. A set of which a key must be found
+    contains all of them or none.
     """
 
     texts: Texts
@@ -57,9 +56,9 @@ ANY_KEYS: Final = KeyClass(ALL, ANY_STATE, NO_SETS)
 class ObjectForm:
     """The objects that satisfy one conjunction of atoms.
 
-    ``members``: keys with a name, those declared first, in order; ``names``: all names, also of forbidden
-    keys. ``classes``: all other keys, disjoint. ``low``, ``high``: the bounds on the number of keys.
-    ``some``: sets of keys of which one must be present outside of the members, with a value of this literal.
+    ``members``: the named keys in order, declared ones first; ``names``: all names, also of forbidden keys.
+    ``classes``: disjoint classes of all other keys. ``low``, ``high``: the bounds on the number of keys.
+    ``some``: sets of keys; of each, one key outside the members must be present with a value of this literal.
     """
 
     members: list[Member]
@@ -74,7 +73,7 @@ SIMPLE: Final = NULL | TRUE | FALSE
 
 
 class StateValue:
-    """The values of a state: scalar values, and the forms of arrays and of objects."""
+    """The values of a state: scalar values, and the forms of its arrays and objects."""
 
     __slots__ = ("arrays", "digits", "mask", "number", "objects", "state", "text", "whole")
 
@@ -97,19 +96,19 @@ class StateValue:
         self.objects: list[ObjectForm] = []
 
     def has_scalars(self) -> bool:
-        """Return whether a null, boolean, number or string is a value."""
+        """Return whether any null, boolean, number or string is among the values."""
         if self.number is NO_NUMBERS and self.text is NONE:
             return bool(self.mask)
         return bool(self.mask) or self.has_numbers() or self.has_strings()
 
     def has_numbers(self) -> bool:
-        """Return whether a number is a value."""
+        """Return whether any number is among the values."""
         number = self.number
         if number is NO_NUMBERS:
             return False
         return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty() or self.digits is not None
 
     def has_strings(self) -> bool:
-        """Return whether a string is a value."""
+        """Return whether any string is among the values."""
         text = self.text
         return text is not NONE and (text is ALL or not text.is_empty())

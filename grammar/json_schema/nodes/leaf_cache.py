@@ -1,4 +1,4 @@
-"""A cache of leaves from all schemas: types, enumerations, bounds, patterns of scalar values.
+"""A cache of the leaves of all schemas: types, enumerations, bounds and patterns of scalar values.
 
 Most parts of schemas are the same few leaves. The meaning and the rules of a leaf depend only on its content,
 and are cached for the process.
@@ -20,7 +20,7 @@ MAX_LEAVES: Final = 4096
 MAX_CONTENT: Final = 1000  # characters of one, about
 
 Key = tuple[tuple[Any, ...], str, str]
-"""What the schema says (its keywords with a meaning), the draft, and how formats count."""
+"""The schema's keywords that have a meaning, the draft, and the treatment of formats."""
 
 
 class Leaf(NamedTuple):
@@ -38,7 +38,7 @@ def leaf_key(said: tuple[Any, ...], draft: Draft, formats: str) -> Key:
 
 
 def recall(leaves: dict[Key, Leaf], node: Node, key: Key) -> None:
-    """Fill in an unread node from an equal cached leaf, if there is one."""
+    """Complete an unread node from an equal cached leaf, if there is one."""
     leaf = leaves.get(key)
     if leaf is None:
         node.content = key

@@ -1,4 +1,4 @@
-"""Map the schemas of a document to node numbers: the work done for each subschema."""
+"""Map the schemas of a document to node numbers, which is done for each subschema."""
 
 cimport cython
 
@@ -15,9 +15,9 @@ cdef object ALL = EVERYTHING, NONE = NOTHING, A_PROPERTY = PROPERTY
 
 @cython.final
 cdef class Literals:
-    """The numbers of the nodes of one schema: one for all subschemas with the same content.
+    """The numbers of the nodes of one schema. Subschemas with the same content share a number.
 
-    ``repeated``: receives the location of a node and that of another schema with its number, alternately.
+    ``repeated``: receives, in turn, the location of a node and that of another schema with the same number.
     ``leaves``: the cached leaves of all schemas.
     """
 
@@ -50,7 +50,7 @@ cdef class Literals:
     cpdef object literal(self, object schema, object resource, tuple scope, object where):
         """Return the literal of a schema in a resource; references without other keywords are followed.
 
-        Raises: SchemaError if it is not a schema, or a reference is dangling or circular.
+        Raises: SchemaError for a value that is not a schema, and for a dangling or circular reference.
         """
         cdef object found, only
         cdef set seen = None    # schemas that only lead on
@@ -92,21 +92,21 @@ cdef class Literals:
             schema, where = (<list>only)[0], ((where, "allOf"), 0)
 
     cdef object entered(self, object schema, object resource, object where):
-        """Return the resource that begins at a schema with an identifier, or its enclosing one."""
+        """Return the resource that begins at a schema with an identifier, or the enclosing resource."""
         cdef object identifier = schema[self.id_keyword]
         if not isinstance(identifier, str) and not (self.draft.ref_alone and "$ref" in schema):
             raise SchemaError(where, self.id_keyword, f"must be a string, not {shown(identifier)}")
         return self.registry.enter(schema, resource, where)
 
     cpdef object known(self, object schema, object resource, tuple scope):
-        """Return the number of a known schema, a dict of any type, or None."""
+        """Return the number of a known schema, which is any dict, or None."""
         cdef object address = <Py_ssize_t><void*>schema
         if resource is self.root and not scope:
             return self.in_root.get(address)
         return self.elsewhere.get((address, resource, scope))
 
     cpdef object number(self, object schema, object resource, tuple scope, object where):
-        """Return the number of a new schema: that of a node with the same content, or a new one."""
+        """Return the number of an unknown schema: that of a node with the same content, or a new one."""
         cdef Py_ssize_t count = len(self.nodes)
         cdef object number = count, address = <Py_ssize_t><void*>schema, said = None, found = None, node
         cdef object name, value, keyword = None
@@ -151,8 +151,7 @@ cdef class Literals:
         return number
 
     cdef object said_by(self, dict schema, bint in_root, object number):
-        """Return the content of a schema as a key; None if JSON has no such value, or no other schema can be
-        equal yet.
+        """Return the content of a schema as a key; None if it is not JSON, or no equal schema can exist yet.
 
         Subschemas are only inspected when a second schema has the same sketch, which is rare.
         """
@@ -175,8 +174,7 @@ cdef class Literals:
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place
     ) except FAILED:
-        """Add the content of `properties`. Raises: SchemaError for a name that is not a string, and as
-        ``literal`` does.
+        """Add the content of `properties`. Raises: SchemaError for a name that is no string; as ``literal``.
         """
         cdef object name, schema
         for name, schema in schemas.items():

@@ -1,8 +1,7 @@
 """The content of one schema object: its types, their constraints, and its combinations of other schemas.
 
 A schema is a conjunction. Its constraints on numbers and strings are sets; those on arrays and objects are
-*atoms*, each of which can be negated; subschemas are *literals*: the number of a node, negative for its
-negation.
+*atoms*, each of which can be negated; subschemas are *literals*: node numbers, negative for a negation.
 
 Atoms and parts are tuples that begin with a tag, so that the type checker knows their other fields.
 """
@@ -43,12 +42,12 @@ EVERYTHING: Final = 1  # the literal of the schema `true`; -1 is `false`
 NOTHING: Final = -1
 
 State = frozenset[int]
-"""A conjunction of literals."""
+"""A conjunction, as the literals that it contains."""
 
 
 @dataclass(slots=True, eq=False)
 class KeySet:
-    """A set of keys: these names and the members of these sets of strings, or the complement."""
+    """A set of keys: these names and the members of these sets of strings, or the complement of all these."""
 
     names: Mapping[str, object]
     sets: tuple[Texts, ...]
@@ -64,7 +63,7 @@ class KeySet:
         return self.negated
 
     def covers(self, inside: frozenset[int]) -> bool:
-        """Return whether it contains unnamed keys that are in exactly these sets (by identity)."""
+        """Return whether the set contains the unnamed keys that are in exactly these sets (by identity)."""
         return any(id(texts) in inside for texts in self.sets) != self.negated
 
 
@@ -87,7 +86,7 @@ ArrayAtom: TypeAlias = (
 )
 Atom: TypeAlias = ObjectAtom | ArrayAtom
 Alternative: TypeAlias = tuple[int | Atom, ...]
-"""Literals and atoms that hold together."""
+"""Literals and atoms that all hold."""
 Part: TypeAlias = (
     tuple[Literal["all"], tuple[int, ...]]
     | tuple[Literal["some"], tuple[int, ...]]
@@ -100,7 +99,7 @@ Part: TypeAlias = (
 
 
 class Node:
-    """The content of one schema object, once it is read (``ready``)."""
+    """The content of one schema object, complete once it was read (``ready``)."""
 
     __slots__ = (
         "arrays",
@@ -156,14 +155,14 @@ class Node:
         self.leaf: Any = None  # its expression, where it is a leaf that was met before
 
     def meet_number(self, numbers: NumberSet) -> None:
-        """Restrict to these numbers."""
+        """Restrict the node's numbers to these numbers."""
         self.number = self.number & numbers
         if self.number.is_empty():
             self.mask &= ~NUMBER
 
 
 def in_place(node: Node, assumed: Collection[Any] | None = None) -> list[int]:
-    """Return the literals of subschemas for the same value. ``assumed``: only these alternatives."""
+    """Return the literals of subschemas for the same value. ``assumed``: only for these alternatives."""
     found: list[int] = []
     for part in node.parts:
         if part[0] == PART_IF:

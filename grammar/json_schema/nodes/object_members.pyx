@@ -1,4 +1,4 @@
-"""From a conjunction of atoms to named keys and expressions: the work done for every name."""
+"""From conjunctions of atoms to named keys and their expressions, which is done for every name."""
 
 cimport cython
 from cpython.ref cimport Py_INCREF
@@ -16,7 +16,7 @@ cdef str A_PROPERTY = PROPERTY, A_REQUIRED = REQUIRED, A_KEYS = KEYS, A_SOME_KEY
 @cython.no_gc
 @cython.freelist(64)
 cdef class Member:
-    """A named key: its value's state, whether it is required, whether `properties` declares it."""
+    """A named key, with the state of its value and flags for required and declared by `properties`."""
 
     def __init__(self, object name, object state, bint required, bint declared):
         self.name = name
@@ -28,8 +28,8 @@ cdef class Member:
 cpdef tuple sort_out(tuple atoms):
     """Return the content of object atoms, by kind.
 
-    (the literal, or a list of them, by declared name; required names; rules for many keys; keys that must be
-    found; those that have no name; the least and the greatest count; all names). Cost: linear.
+    These are literals or lists of literals by declared name, required names, rules for many keys, keys to be
+    found, keys to be found outside the members, minimum and maximum count, all names. Cost: linear.
     """
     cdef dict declared = {}, required = {}, names
     cdef list rules = [], some = [], nameless = []
@@ -72,7 +72,7 @@ cpdef tuple sort_out(tuple atoms):
 cpdef list find_members(object algebra, dict declared, dict required, list rules, dict names):
     """Return the possible named keys; None if a required one is impossible.
 
-    Cost: for a name, the rules for many keys.
+    Cost: for each name, linear in the rules for many keys.
     """
     cdef Member member
     cdef list members = [], nodes = algebra.nodes, found
@@ -140,7 +140,7 @@ cpdef list live_members(list members, dict productive):
 
 
 cpdef Py_ssize_t count_live(list members, dict productive) except ID_FAILED:
-    """Return how many members have values; -1 if a required one has none."""
+    """Return the number of members that have values; -1 if a required one has none."""
     cdef Py_ssize_t count = 0
     cdef Member member
     for member in members:
@@ -181,7 +181,7 @@ cpdef tuple by_declaration(list members):
 
 
 cpdef Py_ssize_t chain_size(list members) except FAILED:
-    """Return how many members a chain writes: each possible start has a separate tail."""
+    """Return the number of members that a chain writes: each possible start has a separate tail."""
     cdef Py_ssize_t size = 0, total = len(members), i
     for i in range(total):
         size += total - i
@@ -194,7 +194,7 @@ cpdef Py_ssize_t chain_size(list members) except FAILED:
 
 
 cpdef list write_members(list members, object style, object lowering, bint slotted=False):
-    """Return the members as expressions: key, colon, value; ``slotted``: each with its slot after the key."""
+    """Return the members as expressions of key, colon and value; ``slotted``: with a slot after each key."""
     cdef list written = []
     cdef dict known = lowering.expressions
     cdef object value, key, colon = style.blanks.member
@@ -211,7 +211,7 @@ cpdef list write_members(list members, object style, object lowering, bint slott
 
 
 cpdef object write_item(Member member, object expr, object comma):
-    """Return a member followed by another, which is optional if it is not required."""
+    """Return a member followed by another one; a member that is not required is optional."""
     cdef object found = sequence((comma, expr))
     return found if member.required else Repeat(found, 0, 1)
 
@@ -221,8 +221,9 @@ cpdef list write_chain(
 ):
     """Return the ways to write members in order, one for each possible first member.
 
-    ``rest``: what follows all of them; ``alone``: the continuations without any member. The continuation of a
-    member is one expression, part of that of the member before it, so that it is lowered once. Cost: linear.
+    ``rest``: the continuations after all members; ``alone``: the continuations without members. The
+    continuation of a member is one expression, shared with the preceding member and lowered once. Cost:
+    linear.
     """
     cdef list options = [], tails = []
     cdef Py_ssize_t total = len(members), first = 0, size = len(rest), i

@@ -1,4 +1,4 @@
-"""The contents of parts of one schema as keys: equal keys for equal JSON, at a cost linear in the schema."""
+"""Keys for the contents of parts of one schema: equal for equal JSON, at a cost linear in the schema."""
 
 import marshal
 
@@ -32,7 +32,7 @@ cdef object LIST = b"["
 
 
 cdef bint is_exact(object name, object value) except FAILED:
-    """Return whether all counts in what stands under a name: it is a value, or no schema has it there."""
+    """Return whether a keyword's value must be compared as it is, because it is not a schema."""
     cdef object role = ROLES.get(name)
     if role is None:
         return False
@@ -48,8 +48,8 @@ cdef bint is_exact(object name, object value) except FAILED:
 cdef class Contents:
     """The keys of the parts of one schema.
 
-    In the key of its parent, a list or object is represented by one object, the same for all equal ones; so
-    the depth of a schema costs nothing. Only lists of scalar values are written out, since keys of leaves are
+    In the key of its parent, a list or object is represented by one object, which equal ones share; so the
+    depth of a schema costs nothing. Only lists of scalar values are written out, since keys of leaves are
     shared with other schemas.
     """
 
@@ -63,10 +63,10 @@ cdef class Contents:
         self.portable = False
 
     cpdef object key(self, dict schema, frozenset keywords):
-        """Return the content of the keywords, or None if JSON has no such value.
+        """Return the content of the keywords, or None if a value is not JSON.
 
-        ``size`` is then about how many characters that has, and ``portable`` says whether the key holds
-        nothing that belongs to this schema alone. Cost: its parts, once each; little recursion.
+        This sets ``size`` to the approximate number of its characters, and ``portable`` to whether the key is
+        also valid for other schemas. Cost: linear in the parts, once each; little recursion.
         """
         cdef list parts = []
         cdef object name, value, part
@@ -82,7 +82,7 @@ cdef class Contents:
         return tuple(parts)
 
     cpdef object sketch(self, dict schema, frozenset keywords):
-        """Return the key if it is ``portable``; else a common part of equal keys, without nested parts."""
+        """Return the key if it is ``portable``; else a part common to equal keys, without nested parts."""
         cdef list parts = []
         cdef object name, value, part
         self.size = 0
@@ -141,10 +141,9 @@ cdef class Contents:
         return tuple(parts)
 
     cdef object number(self, object value, bint exact, int depth=0):
-        """Return the representation of a list or an object, after all nested ones; None if a part is not
-        JSON.
+        """Return the representation of a list or object, after all nested ones; None if a part is not JSON.
 
-        ``exact``: it is a value, or in one, and no schema: all of it counts.
+        ``exact``: it is not a schema, but a value or part of one, and all of its content matters.
         """
         cdef object key = <Py_ssize_t><void*>value, name, inner, part, role, words
         cdef list parts
@@ -203,7 +202,7 @@ cdef class Contents:
         return part
 
     cdef object number_deep(self, object value, bint exact):
-        """Do the same as ``number`` without recursion: nested parts first, from a stack."""
+        """Return the result of ``number`` without recursion: nested parts come first, from a stack."""
         cdef list todo = [(value, exact)], waiting
         cdef object item, inner, name
         cdef bint mode
@@ -232,4 +231,4 @@ cdef class Contents:
 @cython.final
 @cython.no_gc
 cdef class Shape:
-    """Represents equal lists or objects: equal only to itself."""
+    """A representative of equal lists or objects, which is equal only to itself."""

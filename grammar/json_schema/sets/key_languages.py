@@ -1,8 +1,8 @@
-"""Unnamed keys whose language can be exhausted, after some prefix or altogether.
+"""Unnamed keys that an object can use up, after some prefix or altogether.
 
 No two keys of an object are equal. If every prefix of a key has infinitely many continuations, this is
-checked when a key ends: it can always be made longer. Otherwise the used keys are removed from the language
-of the next one, so that no prefix is allowed that only they complete.
+checked at the end of a key, which can always be made longer. Otherwise the used keys are removed from the
+next key's language, so that no prefix is allowed that only used keys complete.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_LEVELS: Final = 100  # of a trie of keys, since expressions may not nest wit
 
 
 def simplified(texts: Texts) -> Texts:
-    """Return the same set without complements that visibly remove nothing from its other parts."""
+    """Return the same set, without complements that obviously remove nothing from the other parts."""
     if len(texts.parts) < 2:
         return texts
     parts = _without_idle(texts.parts)
@@ -48,7 +48,7 @@ def _without_idle(parts: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
 
 
 def _may_hold(texts: Texts) -> bool:
-    """Return whether there is a member, or this cannot be determined."""
+    """Return whether the set has a member, or this cannot be determined."""
     try:
         return not texts.is_empty()
     except TextsTooLarge:
@@ -56,7 +56,7 @@ def _may_hold(texts: Texts) -> bool:
 
 
 def few_keys(texts: Texts) -> list[str] | None:
-    """Return all members if they are visibly few."""
+    """Return all members if there are obviously few, else None."""
     if texts.words is not None:
         return list(texts.words)
     words = finite_words(texts.expr(), MAX_WORDS)
@@ -68,7 +68,7 @@ def few_keys(texts: Texts) -> list[str] | None:
 
 
 def count_keys(texts: Texts, enough: int = MANY) -> int:
-    """Return a lower bound on the number of members, as far as it can be determined cheaply; stop at ``enough``.
+    """Return a lower bound on the number of members, up to ``enough``, that is cheap to determine.
 
     Raises: TextsTooLarge if nothing can be determined.
     """
@@ -146,11 +146,11 @@ def _visible_count(texts: Texts) -> int | None:
 
 
 class KeyTrie:
-    """Used keys as a persistent trie: adding one rebuilds only its path.
+    """A persistent trie of used keys: adding a key rebuilds only its path.
 
-    Labels of branches are strings. Below ``MAX_LEVELS`` branches, the rests of the keys are a plain list.
-    ``spelled``: every spelling of the keys, without the quotes; None if there are none; ``write`` spells one.
-    Sets are compared by identity.
+    Labels of branches are strings. Below ``MAX_LEVELS`` branches, the remainders of keys are a plain list.
+    ``spelled``: every spelling of the keys, without the quotes, None without keys; ``write``: spells one key.
+    Tries are compared by identity.
     """
 
     __slots__ = ("branches", "ends", "listed", "spelled", "write")
@@ -172,7 +172,7 @@ class KeyTrie:
         self.spelled = ir.Choice(tuple(options)) if len(options) > 1 else options[0] if options else None
 
     def adding(self, key: str) -> KeyTrie:
-        """Return the set with one more key. Cost: the branches on its path."""
+        """Return the set with one more key. Cost: linear in the branches on its path."""
         way: list[tuple[KeyTrie, str]] = []  # the nodes that are made anew, and the labels from them
         node, left, write = self, key, self.write
         end = _END if write is literal else KeyTrie({}, True, (), write)
@@ -205,7 +205,7 @@ class KeyTrie:
 
 
 def _then(label: str, node: KeyTrie) -> ir.Expr:
-    """Return the spellings of a label, followed by those of its subtree."""
+    """Return the spellings of a label, followed by those of its subtree's keys."""
     if node.spelled is ir.EPSILON or node.spelled is None:
         return node.write(label)
     return ir.Sequence((node.write(label), node.spelled))
@@ -229,19 +229,19 @@ _NO_KEYS: Final = KeyTrie({}, False)
 
 @ir.never_forbids
 def no_keys(_: Hashable, __: bytes) -> Hashable:
-    """Start an object without used keys."""
+    """Return the state of an object without used keys."""
     return _NO_KEYS
 
 
 @ir.never_forbids
 def use_key(used: Hashable, text: bytes) -> Hashable | None:
-    """Add a key, as JSON text, to the used ones. It is new, since ``LeftOverKeys`` excludes used ones."""
+    """Add a key, as JSON text, to the used keys. It is new, since ``LeftOverKeys`` excludes used ones."""
     assert isinstance(used, KeyTrie)
     return used.adding(json.loads(text))
 
 
 class LeftOverKeys:
-    """A resolver: the unused keys, in a given spelling."""
+    """A resolver that allows the unused keys in a given spelling."""
 
     __slots__ = ("body",)
 
@@ -249,7 +249,7 @@ class LeftOverKeys:
         self.body = lift(expr, spelling)
 
     def __call__(self, used: Hashable) -> ir.Expr:
-        """Return the expression for the unused keys. It shares all but a few parts with the previous one."""
+        """Return the expression for the unused keys. It shares nearly all parts with the previous one."""
         assert isinstance(used, KeyTrie)
         if used.spelled is None:
             return string(self.body)
@@ -260,33 +260,33 @@ class LeftOverKeys:
 
 
 def plain_name(name: str) -> ir.Expr:
-    """Return a function that writes a name unchanged."""
+    """Return the expression of a name written unchanged."""
     return ir.Literal(name.encode())
 
 
 @ir.never_forbids
 def first_name(_: Hashable, text: bytes) -> Hashable:
-    """Begin an object with its first name: the names used, and the last of them."""
+    """Begin an object with its first name. Return the used names and the last name."""
     name = text.decode()
     return KeyTrie({}, False, (), plain_name).adding(name), name
 
 
 @ir.never_forbids
 def next_name(used: Hashable, text: bytes) -> Hashable:
-    """Add a name to the used ones, which ``LeftOverNames`` excludes."""
+    """Add a name to the used names. It is new, since ``LeftOverNames`` excludes used ones."""
     assert isinstance(used, tuple)
     name = text.decode()
     return used[0].adding(name), name
 
 
 def last_name(used: Hashable) -> ir.Expr:
-    """Resolve to the last name."""
+    """Return the expression of the last name."""
     assert isinstance(used, tuple)
     return plain_name(used[1])
 
 
 class LeftOverNames:
-    """A resolver: the unused names."""
+    """A resolver that allows the unused names."""
 
     __slots__ = ("body",)
 

@@ -1,8 +1,8 @@
 """Sets of numbers, as defined by `minimum`, `multipleOf`, `type: integer`, `enum` and their negations.
 
-A :class:`NumberSet` is cut into pieces of the real line. On each piece it is one *class*: a Boolean
-combination of lattices (``multipleOf q`` is the lattice of the multiples of q, ``integer`` is that of 1). The
-universe is the numbers that JSON can write, with finitely many decimals. All arithmetic is exact.
+A :class:`NumberSet` is cut into pieces of the real line. On each piece the set is one *class*: a Boolean
+combination of lattices (``multipleOf q`` is the lattice of the multiples of q, ``integer`` the lattice of 1).
+The universe consists of JSON's numbers, which have finitely many decimals. All arithmetic is exact.
 
 The spelling of the values is the subject of ``write.number_spellings``.
 """
@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 from stackmask.grammar.source.work import spend
 
 Rational: TypeAlias = int | Fraction
-"""A number with finitely many decimals; whole ones are always ints, which keeps arithmetic cheap."""
+"""A number with finitely many decimals. Whole numbers are always ints, which keeps arithmetic cheap."""
 
 MAX_EXPONENT: Final = 500  # of a bound or multiple; its digits are written out
 _MAX_BITS: Final = 1_750  # of a whole part or of the decimals, a little more than the exponent allows
@@ -34,7 +34,7 @@ class UnsupportedNumber(ValueError):
 
 
 def rational(value: object) -> Rational:
-    """Return the exact value of a JSON number; a float stands for its shortest decimal text.
+    """Return the exact value of a JSON number; a float means its shortest decimal text.
 
     Raises: UnsupportedNumber for an exponent beyond ``MAX_EXPONENT``; TypeError for other objects; ValueError
         for infinities, NaN, and fractions without a finite decimal expansion.
@@ -69,10 +69,10 @@ def rational(value: object) -> Rational:
 # -- classes: Boolean combinations of lattices -------------------------------------------------------------
 
 Term: TypeAlias = tuple[Rational | None, frozenset[Rational]]
-"""(lattice, or None for every number; lattices left out, each a proper part of the first)."""
+"""A lattice, or None for every number, with the lattices excluded from it, each a proper part of it."""
 
 Class: TypeAlias = frozenset[Term]
-"""Any of the terms. Equal sets need not be equal classes, but the usual ones are."""
+"""The union of the terms. Equal sets need not be equal classes, but usually are."""
 
 NONE: Final[Class] = frozenset()
 ALL: Final[Class] = frozenset({(None, frozenset())})
@@ -83,7 +83,7 @@ def _shrink(value: Fraction) -> Rational:
 
 
 def _common_multiples(a: Rational, b: Rational) -> Rational:
-    """Return the least positive number that is a multiple of both."""
+    """Return the least positive common multiple of two numbers."""
     if type(a) is int and type(b) is int:
         return lcm(a, b)
     x, y = Fraction(a), Fraction(b)
@@ -152,7 +152,7 @@ def class_not(a: Class) -> Class:
 
 
 def class_or(a: Class, b: Class) -> Class:
-    """Return the union of two classes, by de Morgan, which also simplifies it."""
+    """Return the union of two classes, by de Morgan's law, which also simplifies the union."""
     return class_not(class_and(class_not(a), class_not(b)))
 
 
@@ -168,14 +168,14 @@ def class_has(a: Class, value: Rational) -> bool:
 # -- pieces ------------------------------------------------------------------------------------------------
 
 Cut: TypeAlias = tuple[int, Rational, int]
-"""A place between numbers: (-1 | 0 | 1, value, side) for minus infinity, a number and plus infinity;
-side 0 is just before the value, 1 just after it. Cuts compare as they lie on the line."""
+"""A place between numbers: (-1 | 0 | 1, value, side) for minus infinity, a number and plus infinity; side 0
+is just before the value, 1 just after it. Cuts are ordered as on the line."""
 
 BOTTOM: Final[Cut] = (-1, 0, 0)
 TOP: Final[Cut] = (1, 0, 0)
 
 Piece: TypeAlias = tuple[Cut, Cut, Class]
-"""The numbers between two cuts that are in a class; never NONE. One number is ``((0, v, 0), (0, v, 1), ALL)``."""
+"""The numbers of a class, never NONE, between two cuts. A single number is ``((0, v, 0), (0, v, 1), ALL)``."""
 
 
 def is_point(low: Cut, high: Cut) -> bool:
@@ -184,7 +184,7 @@ def is_point(low: Cut, high: Cut) -> bool:
 
 
 def multiples_between(low: Cut, high: Cut, step: Rational) -> tuple[int | None, int | None]:
-    """Return the first and last k with k·step between the cuts; None where there is no bound."""
+    """Return the first and last k with k·step between the cuts; None without a bound on that side."""
     first = last = None
     if low[0] == 0:
         exact = type(low[1]) is int and type(step) is int
@@ -213,7 +213,7 @@ def _has_member(low: Cut, high: Cut, term: Term) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NumberSet:
-    """An immutable set of numbers, built from the constants and functions below and the operations here.
+    """An immutable set of numbers, built from the constants and functions below by the operations here.
 
     ``pieces`` are sorted and disjoint, and neighbours differ in class.
     """
@@ -305,7 +305,7 @@ def _segments(pieces: tuple[Piece, ...]) -> Iterator[tuple[Cut, Class]]:
 
 
 def _merge(a: NumberSet, b: NumberSet, operation: Callable[[Class, Class], Class]) -> NumberSet:
-    """Apply an operation on classes along the line. Cost: linear in the pieces."""
+    """Apply an operation to the classes of two sets along the line. Cost: linear in the pieces."""
     spend(4 + 6 * (len(a.pieces) + len(b.pieces)))
     left, right = list(_segments(a.pieces)), list(_segments(b.pieces))
     i = j = 0
@@ -356,6 +356,6 @@ def at_most(value: object, *, exclusive: bool = False) -> NumberSet:
 
 
 def finite(values: Iterable[object]) -> NumberSet:
-    """Return the set of these numbers."""
+    """Return the set of exactly these numbers."""
     exact = sorted({rational(value) for value in values})
     return NumberSet(tuple(((0, v, 0), (0, v, 1), ALL) for v in exact))

@@ -10,11 +10,11 @@ from stackmask.grammar.json_schema.sets.values import ANY
 
 
 class Scalars(NamedTuple):
-    """The allowed null, true and false (bits of ``mask``), numbers, and strings.
+    """The allowed scalar values: null, true and false as bits of ``mask``, numbers, and strings.
 
     ``digits``: the numbers that may be written only as digits, if they differ from ``number``: in draft 4,
-    `1.0` is not an integer. ``loose``: a superset of the schema, since a part of it was relaxed; then the
-    complement is unknown, and taken to be everything.
+    `1.0` is not an integer. ``loose``: a superset of the schema's values, since part of the schema was
+    relaxed; the complement is then unknown, and assumed to be everything.
     """
 
     mask: int
@@ -75,7 +75,7 @@ class Scalars(NamedTuple):
         return self.number if self.digits is None else self.digits
 
     def has_numbers(self) -> bool:
-        """Return whether a number is a value."""
+        """Return whether any number is among the values."""
         if self.number is not NO_NUMBERS and not self.number.is_empty():
             return True
         return self.digits is not None and not (self.digits & INTEGERS).is_empty()

@@ -1,4 +1,4 @@
-"""Sets of strings, as defined by the keywords of strings and of keys: closed under meet, join, complement."""
+"""Sets of strings, as defined by keywords for strings and keys: closed under meet, join and complement."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class TextsTooLarge(ValueError):
 class Texts:
     """A regular set of strings (code points).
 
-    ``words``: the members, if they are listed; then the other fields are ignored. Otherwise the strings of
-    ``low`` to ``high`` code points that are in each of ``parts`` and not in ``excluded``.
+    ``words``: the members, if they are listed; the other fields are then ignored. Otherwise, members are the
+    strings of ``low`` to ``high`` code points that are in each of ``parts`` and not in ``excluded``.
     """
 
     __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
@@ -64,7 +64,7 @@ class Texts:
         return bool(self.among([text]))
 
     def among(self, texts: list[str]) -> list[str]:
-        """Return the members among some strings."""
+        """Return the members among the given strings."""
         if self.words is not None:
             words = self.words
             return [text for text in texts if text in words]
@@ -80,7 +80,7 @@ class Texts:
         return list(compress(texts, self._recognizer().matches(data)))
 
     def meets(self, expr: ir.Expr) -> bool:
-        """Return whether the parts and an expression have a common string. Raises: TextsTooLarge."""
+        """Return whether the parts and an expression share a string. Raises: TextsTooLarge."""
         return _found_out(lambda: self._recognizer().meets(expr))
 
     def _recognizer(self) -> Recognizer:
@@ -186,9 +186,7 @@ class Texts:
         return _intersection(parts)
 
     def is_endless(self) -> bool:
-        """Return whether every prefix of a member has infinitely many continuations, as far as this can be
-        determined cheaply.
-        """
+        """Return whether all prefixes of members have infinitely many continuations, if cheap to see."""
         if self is ALL:
             return True
         if self.words is not None or self.high is not None:
@@ -196,7 +194,7 @@ class Texts:
         return not self.parts or _goes_on(_intersection(self.parts))
 
     def is_empty(self) -> bool:
-        """Return whether there is no member. Raises: BudgetError if this cannot be determined."""
+        """Return whether the set has no member. Raises: BudgetError if this cannot be determined."""
         if self._empty is None:
             if self.words is not None:
                 self._empty = not self.words
@@ -232,7 +230,7 @@ def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
 
 
 def plain_texts(texts: Texts, notes: list[str], depth: int = MAX_JOINED) -> Texts:
-    """Return the strings with each format in the spelling for models, and add the excluded strings to ``notes``.
+    """Return the strings with each format narrowed to its form for models; ``notes`` receives the exclusions.
 
     A set that would become empty is unchanged. Raises: BudgetError.
     """
@@ -264,7 +262,7 @@ def _plain_part(expr: ir.Expr, notes: list[str], depth: int) -> ir.Expr:
 
 
 def text_set(expr: ir.Expr) -> Texts:
-    """Return the strings of an expression over code points, listed if they are few."""
+    """Return the strings of an expression over code points, as a list of words if there are few."""
     words = finite_words(expr, MAX_WORDS)
     if words is not None:
         return Texts(dict.fromkeys(words))
@@ -280,7 +278,7 @@ def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
 
 
 def _shortest(expr: ir.Expr) -> int | None:
-    """Return the length of a shortest member, or None if the expression does not show it."""
+    """Return the length of a shortest member, or None if the expression does not show the length."""
     match expr:
         case ir.Literal(data):
             return len(data.decode())
@@ -326,9 +324,7 @@ def _found_out(question: Callable[[], bool]) -> bool:
 
 @remembering(4096)
 def _goes_on(expr: ir.Expr) -> bool:
-    """Return whether every prefix of a member has infinitely many continuations; False if this takes too long
-    to determine.
-    """
+    """Return whether all prefixes of members have infinitely many continuations; False if this takes long."""
     if isinstance(expr, ir.Sequence) and expr.items[-1] == ir.ANY_TEXT and is_plain(expr):
         return True  # as of most patterns
     from stackmask.grammar.languages.automaton import automaton_of  # few schemas ask
@@ -340,7 +336,7 @@ def _goes_on(expr: ir.Expr) -> bool:
 
 
 def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:
-    """Return all members if the expression visibly has at most ``limit``, else None.
+    """Return all members if the expression obviously has at most ``limit`` of them, else None.
 
     Finiteness is read off the expression: an intersection counts as finite if one of its items is.
     """

@@ -2,7 +2,7 @@
 
 The set of an array's values is extended after every item, and every earlier version may be needed again. So a
 set shares all but a few nodes with its predecessor: a hash array mapped trie (P. Bagwell, Ideal Hash Trees,
-2001), whose form depends on the values alone, not on their order.
+2001), whose form depends only on the values, not on their order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CODE: Final = (1 << 60) - 1
 _PREFIXES: Final = (0, 1, 2, 3, 4)  # lengths at which beginnings of strings are noted; then 8, 16, …
 
 _Node = tuple[Any, ...]
-"""A bitmap of the places in use, and for each a node or a leaf."""
+"""A bitmap of the used positions, with a node or a leaf for each of them."""
 
 _EMPTY: Final[_Node] = (0,)
 
@@ -81,7 +81,7 @@ def _insert(node: _Node, leaf: _Leaf, shift: int) -> _Node:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Compare two nodes or leaves; shared parts are skipped. Recursion: 12 levels at most."""
+    """Return whether two nodes or leaves are equal, skipping shared parts. Recursion: 12 levels at most."""
     if left is right:
         return True
     if type(left) is not type(right):
@@ -101,10 +101,10 @@ def _noted_lengths(length: int) -> Iterator[int]:
 
 
 class UsedValues:
-    """An immutable set of values as ``canonical`` makes them.
+    """An immutable set of values in the form that ``canonical`` returns.
 
     Equality and hashes depend only on the values. A set is often created only to see where an item may end,
-    and never queried: so it is stored as its predecessor and one more value until it is.
+    and never queried: until a query, it is stored as its predecessor and one more value.
     Cost: insertion and queries take time and memory logarithmic in the size.
     """
 
@@ -138,7 +138,7 @@ class UsedValues:
         return made
 
     def may_hold_string(self, prefix: bytes) -> bool:
-        """Return whether a string in the set may have this prefix; False only if none has."""
+        """Return whether a string in the set may have this prefix; False only if certainly none has."""
         *_, length = _noted_lengths(len(prefix))
         noted = prefix[:length]
         found = _find(self._made_prefixes(), hash(noted) & _CODE)

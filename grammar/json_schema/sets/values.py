@@ -1,4 +1,4 @@
-"""JSON values by value: numbers as exact fractions, equality as JSON Schema defines it."""
+"""JSON values compared by value: numbers as exact fractions, equality as defined by JSON Schema."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def is_number(value: Any) -> bool:
 
 
 def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
-    """Return a number of a schema as it was written. Raises: SchemaError if it is not a number, or not finite."""
+    """Return the exact value of a schema's number. Raises: SchemaError if it is not a number, or not finite."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, float | Decimal):
@@ -55,7 +55,7 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
 
 
 class FarNumber(tuple[Any, ...]):
-    """A number with more digits, or a larger exponent, than are stored as a number: its sign, digits, exponent."""
+    """A number too long, or with too large an exponent, to be stored as a number: its sign, digits, exponent."""
 
     __slots__ = ()
 
@@ -63,8 +63,7 @@ class FarNumber(tuple[Any, ...]):
 def read_number(text: str) -> int | Fraction | FarNumber:
     """Return a number of a JSON text, of any size.
 
-    Cost: linear in the text; it computes powers of ten up to `MAX_EXPONENT`, and numbers of up to
-        `MAX_DIGITS` digits.
+    Cost: linear in the text; computes powers of ten up to `MAX_EXPONENT`, numbers up to `MAX_DIGITS` digits.
     """
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
@@ -85,7 +84,7 @@ def read_number(text: str) -> int | Fraction | FarNumber:
 
 
 def read_value(text: bytes) -> Hashable:
-    """Return the key of a JSON text by its value, as `canonical` does.
+    """Return the key that `canonical` returns for the value of a JSON text.
 
     Raises: UnsupportedSchemaError beyond `MAX_VALUE_NESTING` levels.
     """
@@ -99,7 +98,7 @@ def read_value(text: bytes) -> Hashable:
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message."""
+    """Return the text of a value for a message."""
     if isinstance(value, dict | list):
         return f"{'an object' if isinstance(value, dict) else 'an array'} of {len(value)}"
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -126,8 +125,7 @@ def type_of(value: Any, where: Where, keyword: str) -> int:
 
 
 def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) -> Hashable:
-    """Return a key that is equal for equal JSON values: 1 equals 1.0, true is not a number, the order of keys
-    is irrelevant.
+    """Return a key, equal for equal JSON values: 1 equals 1.0, true is not a number, key order is irrelevant.
 
     Raises: SchemaError beyond 200 levels, or for a value with excessively shared parts.
     """

@@ -1,4 +1,4 @@
-"""Spell JSON strings as expressions, with every escape.
+"""Convert JSON strings to expressions for all their spellings.
 
-Independent of schemas.
+This room is independent of schemas.
 """

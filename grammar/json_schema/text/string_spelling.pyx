@@ -1,4 +1,4 @@
-"""Strings as sequences of the spellings of their characters: used for every name of a new schema."""
+"""Strings as sequences of their characters' spellings, which are used for every name in a new schema."""
 
 cimport cython
 from cpython.ref cimport Py_INCREF
@@ -14,7 +14,7 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class Spelling:
-    """Spells strings of two or more characters, using the spellings of characters and of a quote."""
+    """Spells strings of two or more characters, from the spellings of characters and of a quote."""
 
     def __init__(self, object characters, object quote):
         self.characters = characters

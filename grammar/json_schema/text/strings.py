@@ -2,7 +2,7 @@
 
 JSON has many spellings of a string: `"a"` and `"\\u0061"` are the same. Keywords such as `pattern` and
 `maxLength` constrain the string, while the automaton reads the spelling; :func:`lift` converts between them.
-A spelling is one of, for each code point:
+A spelling contains, for each code point, one of:
 
 - the character itself, unless it is a control character, a quote or a backslash;
 - the two-character escape, for the eight characters that have one;
@@ -11,8 +11,8 @@ A spelling is one of, for each code point:
 A lone surrogate (``"\\ud800"``) is not a code point, so no spelling contains one: JSON's grammar allows it,
 Unicode does not, and parsers disagree about its meaning. This narrows every string of a schema.
 
-The spellings of code points are a prefix code: a text is read back from its spelling in one way only. Lifting
-therefore commutes with `&` and `!`, and the lift of a complement is the complement within all spellings.
+The spellings of code points are a prefix code: a spelling belongs to only one string. Lifting therefore
+commutes with `&` and `!`, and the lift of a complement is the complement within all spellings.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ ANY: Final = "any"
 PLAIN: Final = "plain"
 DUMPS: Final = "dumps"
 SPELLINGS: Final = (ANY, PLAIN, DUMPS)
-"""Every spelling of JSON; one of fixed texts and of classes that need no escape, as ``json.dumps`` writes them; only what it writes."""
+"""All spellings; those of ``json.dumps`` for fixed texts and classes without escapes; only those of ``json.dumps``."""
 
 KEY_SYNTAX: Final = ir.KeySyntax(quote=b'"', escape=b"\\", least=0x20, spelling="json")
-"""How keys of JSON objects are written, for the engine."""
+"""The spelling of the keys of JSON objects, for the engine."""
 
 NARROWING: Final = "A string holds no lone surrogate, spelled \\uD800 to \\uDFFF without its other half."
-"""What the spellings of strings leave out, for reports."""
+"""The spellings of strings that are excluded, for reports."""
 
 # escapes of two characters: code point → the character after the backslash
 SHORT_ESCAPES: Final = {
@@ -81,7 +81,7 @@ def string(body: ir.Expr) -> ir.Expr:
 def literal(value: str, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of one string, without the quotes.
 
-    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs per character once its spelling is known.
+    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs per character whose spelling is known.
     """
     if spelling != ANY:
         return ir.Literal(encode_basestring(value)[1:-1].encode()) if value else ir.EPSILON
@@ -119,7 +119,7 @@ _SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
 
 
 def _character(char: str) -> ir.Expr:
-    """Return the spellings of one character: a few words, or digits by class beyond U+FFFF."""
+    """Return the spellings of one character: a few words, or digits in classes beyond U+FFFF."""
     code = ord(char)
     if code > 0xFFFF:
         return _lift_class(((code, code),))
@@ -138,7 +138,7 @@ def _character(char: str) -> ir.Expr:
 
 @lru_cache(_CACHED_CLASSES)
 def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings of one character out of the ranges. Cost: linear in the ranges, cached."""
+    """Return the spellings of any one character in the ranges. Cost: linear in the ranges, cached."""
     if not ranges:
         return ir.NOTHING
     if spelling != ANY:
@@ -181,9 +181,9 @@ def _written_escapes(ranges: charclass.Ranges) -> ir.Expr:
 
 @lru_cache(_CACHED_CLASSES)
 def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
-    """Return the numbers in the ranges as digits of a layout, most significant first.
+    """Return the numbers in the ranges as digits in a layout, most significant first.
 
-    Digits after which the same may follow are one class, so that runs of code points stay small.
+    Digits with the same continuations form one class, so that runs of code points stay small.
     """
     if not layout:
         return ir.EPSILON
@@ -215,7 +215,7 @@ def _digit_class(symbols: str) -> ir.Expr:
 
 
 def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:
-    """Return the part of the ranges between low and high, counted from low."""
+    """Return the part of the ranges between low and high, with numbers relative to low."""
     return tuple((max(a, low) - low, min(b, high) - low) for a, b in ranges if a <= high and b >= low)
 
 
@@ -264,7 +264,7 @@ ANY_BODIES: Final[dict[str, ir.Expr]] = {
     spelling: ir.Repeat(char, 0, None) for spelling, char in ANY_CHARS.items()
 }
 ANY_BODIES[PLAIN] = ANY_BODIES[ANY]
-"""The spellings of every text, without the quotes."""
+"""The spellings of all strings, without the quotes."""
 
 ANY_STRINGS: Final = {spelling: string(body) for spelling, body in ANY_BODIES.items()}
 
@@ -273,12 +273,12 @@ ANY_STRINGS: Final = {spelling: string(body) for spelling, body in ANY_BODIES.it
 
 
 def lift(expr: ir.Expr, spelling: str = ANY) -> ir.Expr:
-    """Return the spellings, inside the quotes, of the strings of a regular expression over code points.
+    """Return the spellings, without quotes, of the strings that match a regular expression over code points.
 
-    Literals are UTF-8 and byte classes ASCII; calls, captures and special tokens are not regular. Counts of a
-    repetition stay counts of code points, regardless of their spelling. Excluded strings are excluded in
+    Literals are UTF-8 and byte classes ASCII; calls, captures and special tokens are not regular. The counts
+    of a repetition still refer to code points, regardless of their spelling. Excluded strings are excluded in
     every spelling.
-    Raises: ValueError for an expression that is not regular text.
+    Raises: ValueError if the expression is not regular.
     Cost: linear in the expression; no recursion. Classes and literals are cached.
     """
     match expr:  # the usual leaves, without the machinery
@@ -311,14 +311,13 @@ def _lifted(expr: ir.Expr, spelling: str) -> ir.Expr:
 
 _KEPT: Final[dict[int, tuple[ir.Expr, dict[str, ir.Expr]]]] = {}
 FOR_MODELS: Final[dict[int, tuple[ir.Expr, str]]] = {}
-"""By the address of a kept expression, the narrower one of the strings that a model is to write, and what that is."""
+"""By the address of a kept expression, the narrower expression for models, with a description of it."""
 
 
 def keep(expr: ir.Expr, plain: ir.Expr | None = None, note: str = "") -> ir.Expr:
     """Return an expression whose lifts are computed once for the process, and are then free.
 
-    For expressions that are created once, such as formats: neither the expression nor its lifts are ever
-    dropped.
+    This is for expressions that are created once, such as formats. Neither they nor their lifts are freed.
     """
     if plain is not None:
         FOR_MODELS[id(expr)] = (keep(plain), note)
@@ -337,7 +336,7 @@ def _lifted_kept(expr: ir.Expr, spelling: str) -> ir.Expr:
 
 
 class _Lift:
-    """The expressions lifted into one spelling, by address. ``outside``: into every spelling, for complements."""
+    """Lifts into one spelling, cached by address. ``outside``: lifts to all spellings, for complements."""
 
     __slots__ = ("done", "outside", "spelling")
 
@@ -381,7 +380,7 @@ class _Lift:
                 raise ValueError(f"not a regular expression over code points: {type(expr).__name__}")
 
     def intersection(self, items: tuple[ir.Expr, ...]) -> ir.Expr:
-        """Lift an intersection; one operand that is not a complement keeps all of it within the spellings."""
+        """Lift an intersection. One operand, no complement, keeps the result within the spellings."""
         body = ANY_BODIES[self.spelling]
         inside = [self.done[id(item)] for item in items if not isinstance(item, ir.Complement)]
         narrow = [item for item in inside if item is not body]

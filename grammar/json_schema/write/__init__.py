@@ -1,3 +1,3 @@
-"""Write rules for the states of an algebra: objects, arrays, scalar values, whitespace. The last stage of the
-front end.
+"""Write rules for the states of an algebra, with objects, arrays, scalar values and whitespace. This is the
+last stage of the front end.
 """

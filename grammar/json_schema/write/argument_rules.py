@@ -1,4 +1,4 @@
-"""Objects as arguments between markers: unquoted strings, other values as JSON, or nested if the style requires it."""
+"""Objects as arguments between markers: strings without quotes, other values as JSON, or nested markers."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ LINE_BREAK: Final = ir.Repeat(_LINE_BREAK, 0, 1)
 
 
 class ArgumentWriter(ObjectStyle):
-    """A style of objects: members between markers; nested JSON is written by the lowering.
+    """A style of objects with members between markers; the lowering writes nested JSON.
 
-    ``blanks``: those between markers. ``is_plain``: no blanks around values, which parsers of servers would
-    read as a part of them, and integers are digits.
+    ``blanks``: the whitespace between markers. ``is_plain``: integers are digits, and values have no
+    surrounding whitespace, which some servers would parse as part of the value.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ArgumentWriter(ObjectStyle):
         return ir.Literal(written.encode())
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, _: object) -> ir.Expr:
-        """Return an argument whose name is not declared, and captured if the markers repeat it."""
+        """Return an argument whose name is not declared; it is captured if the markers repeat it."""
         self.has_patterns = self.has_patterns or entry.texts is not self.names
         name = entry.texts.without(form.names).expr()
         if "{name}" not in self.style.close:
@@ -110,7 +110,7 @@ class ArgumentWriter(ObjectStyle):
         return ir.Scope(whole(self.parted(ir.Capture(name, "push"), state, ir.Dynamic("top"))))
 
     def parted(self, name: ir.Expr, state: State, again: ir.Expr | None = None) -> list[Parted]:
-        """Return one argument, in one way for each type that the markers distinguish."""
+        """Return one argument, with an alternative for each type that the markers distinguish."""
         style = self.style
         before, repeats, after = style.close.partition("{name}")
         close = self.spell(before)
@@ -129,7 +129,7 @@ class ArgumentWriter(ObjectStyle):
         ]
 
     def by_label(self, state: State) -> dict[str, list[ir.Expr]]:
-        """Return the ways to write the values of a state, by the markers' names of their types."""
+        """Return the ways to write the values of a state, by the types that the markers name."""
         found: dict[str, list[ir.Expr]] = {}
         for kind, expr in self.values(state):
             found.setdefault(self.style.labels.get(kind, ""), []).append(expr)
@@ -217,14 +217,14 @@ class ArgumentWriter(ObjectStyle):
 
     @property
     def stops(self) -> tuple[str, ...]:
-        """The strings that must not occur in a string."""
+        """The strings that may not occur in a string."""
         return self.style.text_end or self.style.close, *self.excludes
 
     def shown_stops(self) -> str:
         return " or ".join(f"`{stop:.60}`" for stop in self.stops)
 
     def writable(self, value: StateValue) -> Texts:
-        """Return the words of a value that can be written; a note lists the others."""
+        """Return the words of a value that can be written; a note lists the omitted ones."""
         algebra = self.lowering.algebra
         words = value.text.words or {}
         kept = {word: None for word in words if not any(stop in word for stop in self.stops)}
@@ -235,7 +235,7 @@ class ArgumentWriter(ObjectStyle):
         return Texts(kept)
 
     def numbers(self, value: StateValue) -> ir.Expr:
-        """Return the spellings of the numbers of a value."""
+        """Return an expression for the allowed numbers, in all their spellings."""
         style = self.lowering.style
         is_any = value.digits is None and not style.plain_numbers
         if is_any and value.number is ALL_NUMBERS:
@@ -248,17 +248,17 @@ class ArgumentWriter(ObjectStyle):
         return self.lowering.numbers(value)
 
     def padded(self, expr: ir.Expr) -> ir.Expr:
-        """Return a value that is not a string, with blanks around it."""
+        """Return a value that is not a string, with optional whitespace around it."""
         if self.is_plain:
             return self.alone(expr)
         return sequence((self.blanks, expr, self.blanks))
 
     def alone(self, expr: ir.Expr) -> ir.Expr:
-        """Return a value without blanks around it; on a separate line if the style has such lines."""
+        """Return a value without whitespace around it, in some styles also on a separate line."""
         return choice((expr, sequence((_LINE_BREAK, expr, _LINE_BREAK)))) if self.style.on_lines else expr
 
     def text(self, texts: Texts) -> ir.Expr:
-        """Return unquoted strings, without end markers and excluded strings."""
+        """Return unquoted strings that do not contain end markers or excluded strings."""
         if texts is ALL:
             return _without(self.stops)
         if texts.words is not None:
@@ -287,7 +287,7 @@ class ArgumentWriter(ObjectStyle):
         return ir.RuleRef(name)
 
     def items_of(self, form: ArrayForm) -> ir.Expr:
-        """Return the body of the rule of an array."""
+        """Return the body of the rule for the items of an array."""
         spend(10 + 10 * len(form.prefix))
         low = max(0, form.low - len(form.prefix))
         high = None if form.high is None else max(0, form.high - len(form.prefix))

@@ -1,4 +1,4 @@
-"""The notation of arguments between markers: one row of data for each style."""
+"""The notation of arguments between markers, with one row of data for each style."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TYPES: Final = (STRING, NUMBER, BOOLEAN, NULL, OBJECT, ARRAY)
 class ArgumentStyle:
     """Markers around the name and the value of an argument.
 
-    ``middle`` is between them: ``{type}`` in it is the name of the value's type in ``labels``, ``{blanks}`` a
-    position for blanks; ``close`` may repeat the name as ``{name}``. Strings are unquoted, up to ``text_end``
-    or else ``close``, everything else is JSON. ``nested``: the members of objects are arguments too;
-    ``item``, ``item_close``: the markers around an item of an array then. ``entities``: the escapes of
-    characters in names. ``on_lines``: a string may be on separate lines between its markers, whose line
-    breaks are not part of it. ``pads_words``: blanks are allowed around words of an enumeration in structural
-    tags, as in XGrammar.
+    ``middle`` is between name and value: ``{type}`` in it is the name of the value's type in ``labels``,
+    ``{blanks}`` a position for whitespace; ``close`` may repeat the name as ``{name}``. Strings are unquoted,
+    up to ``text_end`` or else ``close``; all other values are JSON. ``nested``: the members of objects are
+    arguments too; ``item``, ``item_close``: then the markers around an array item. ``entities``: the escapes
+    of characters in names. ``on_lines``: a string may be on separate lines between its markers, whose line
+    breaks do not belong to the string. ``pads_words``: whitespace is allowed around words of an enumeration
+    in structural tags, as in XGrammar.
     """
 
     open: str
@@ -93,5 +93,5 @@ ARGUMENT_STYLES: Final[dict[str, ArgumentStyle]] = {
 
 
 def as_text(marker: str) -> Expr:
-    """Return a function that writes a marker when no vocabulary is known."""
+    """Return the expression of a marker when no vocabulary is known."""
     return Literal(marker.encode())

@@ -1,6 +1,6 @@
-"""Explain in the terms of the schema why no value is valid: reversed bounds, types that exclude each other.
+"""Explain in terms of the schema why no value is valid, as for reversed bounds or conflicting types.
 
-Compares the schemas of one value keyword by keyword. It finds common mistakes, not every reason.
+The schemas of one value are compared by keyword. This finds common mistakes, not all reasons.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _bounds(schemas: Sequence[Mapping[str, Any]], mask: int, whole: bool) -> Ite
 def _numbers(
     schemas: Sequence[Mapping[str, Any]], keywords: tuple[str, ...]
 ) -> list[tuple[Fraction, int, str]]:
-    """Return the bounds as (number, whether it is exclusive, keyword)."""
+    """Return the bounds as tuples of a number, whether it is exclusive, and the keyword."""
     found = []
     for schema in schemas:
         for keyword in keywords:
@@ -106,7 +106,7 @@ def _numbers(
 
 
 def _fraction(value: Any) -> Fraction | None:
-    """Return the exact number; None if it is not a number, or has a large exponent."""
+    """Return the exact number; None if the value is not a number, or has a large exponent."""
     if not is_number(value):
         return None
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""From the values of states to rules over expressions: find all states, drop the empty ones, write the others."""
+"""From the values of states to rules: find all states, drop the empty ones, write the others."""
 
 from __future__ import annotations
 
@@ -127,11 +127,11 @@ _FEW: Final = "items of which some beginnings have only a few values"
 _PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
 
 Position = tuple[int, tuple[int, ...]]
-"""How many items there were (as far as it matters), and how many of each counted kind."""
+"""The number of items so far (as far as it matters), and the number of items of each counted kind."""
 
 
 class Plan:
-    """An array whose items are counted, as an automaton over items."""
+    """An automaton over the items of an array in which items are counted."""
 
     __slots__ = ("accepting", "live", "moves")
 
@@ -162,9 +162,7 @@ class Lowering:
         self.objects = ObjectWriter(self, style)
 
     def run(self, state: State | None = None) -> ir.RuleSet:
-        """Return the rules; ``state``: only those of its values. Raises: UnsatisfiableSchemaError if no value
-        is valid.
-        """
+        """Return the rules, for one state if given. Raises: UnsatisfiableSchemaError if no value is valid."""
         algebra = self.algebra
         start = algebra.state((algebra.start,)) if state is None else state
         self.find_productive(start)
@@ -174,7 +172,7 @@ class Lowering:
         return self.finish(self.expression(start))
 
     def begin_objects(self) -> list[ObjectForm]:
-        """Return the forms of the objects that the schema allows, with the start rule begun. Raises:
+        """Begin the start rule, and return the forms of the objects that the schema allows. Raises:
         SchemaError if there are none.
         """
         algebra = self.algebra
@@ -196,7 +194,7 @@ class Lowering:
         return [form for form in self.algebra.value(state).objects if self.objects.is_productive(form)]
 
     def finish(self, body: ir.Expr) -> ir.RuleSet:
-        """Return the rules, with this body of the start rule, and everything that it refers to."""
+        """Return the rules: the start rule with this body, and all rules that it refers to."""
         while self.todo:
             name, value = self.todo.pop()
             spend(20)
@@ -210,13 +208,11 @@ class Lowering:
         return ir.RuleSet(self.rules, START, self.whitespace.start if counts else ())
 
     def place_of_name(self, name: str) -> Where:
-        """Return the location of a declared name, for a message."""
+        """Return the location of a declared name, for use in messages."""
         return place_of_name(self.algebra.registry.root.root, name)
 
     def forget(self) -> None:
-        """Drop the object writer, which refers back, so that everything is freed at once without the garbage
-        collector.
-        """
+        """Drop the object writer, which refers back, so that all is freed without garbage collection."""
         del self.objects
 
     # -- which states have a value -----------------------------------------------------------------------
@@ -316,7 +312,7 @@ class Lowering:
     # -- expressions -------------------------------------------------------------------------------------
 
     def is_live(self, state: State) -> bool:
-        """Return whether a state has a value, also for new states."""
+        """Return whether a state has a value. The state may be new."""
         if state not in self.productive:
             self.find_productive(state)
         return self.productive[state]
@@ -365,13 +361,13 @@ class Lowering:
         return result
 
     def capture(self, item: ir.Expr, action: ir.Action) -> ir.Expr:
-        """Return an expression with an action on its text, combined with the depth if that matters."""
+        """Return an expression with an action on its text, combined with the depth if it matters."""
         if self.whitespace.nested and not isinstance(action, str | OfDepth | ir.TokenLimit):
             action = self.actions.setdefault(action, BesideDepth(action))
         return ir.Capture(item, action)
 
     def dynamic(self, resolver: Callable[[Hashable], ir.Expr]) -> ir.Expr:
-        """Return the expression for a resolver, combined with the depth if that matters."""
+        """Return the expression for a resolver, combined with the depth where the depth matters."""
         if self.whitespace.nested and not isinstance(resolver, OfDepth):
             resolver = self.resolvers.setdefault(resolver, ResolverBesideDepth(resolver))
         return ir.Dynamic(resolver)
@@ -420,7 +416,7 @@ class Lowering:
         return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
 
     def scalars(self, value: StateValue) -> list[ir.Expr]:
-        """Return the expressions of the scalar values."""
+        """Return the expressions for the scalar values."""
         style, number = self.style, value.number
         options: list[ir.Expr] = [word for bit, word in style.words if value.mask & bit] if value.mask else []
         if value.digits is not None:
@@ -454,7 +450,7 @@ class Lowering:
             self.algebra.report.add("narrowed", where, "", f"numbers: {NARROWING}")
 
     def numbers(self, value: StateValue) -> ir.Expr:
-        """Return the spellings of the numbers of a value."""
+        """Return an expression for the allowed numbers, in all their spellings."""
         algebra = self.algebra
         if not value.whole:
             self.note_numbers(algebra.where(value.state))
@@ -492,7 +488,7 @@ class Lowering:
         return [*form.prefix, form.rest]
 
     def array_is_productive(self, form: ArrayForm) -> bool:
-        """Return whether such an array exists, as far as its items are known."""
+        """Return whether such an array exists, according to what is known of its items."""
         productive = self.productive
         if form.contains:
             return self.find_live(self.plan(form))
@@ -504,7 +500,7 @@ class Lowering:
         return not form.unique or form.low < 2 or enough_values(self, form)
 
     def check_words(self, form: ArrayForm) -> None:
-        """Refuse unique items that would have to be parsed again, if not all of them are written as in JSON."""
+        """Refuse unique items that need to be parsed again, unless all of them are written as in JSON."""
         if self.style.words is JSON_WORDS:
             return
         for state in (*form.prefix, form.rest):
@@ -601,9 +597,9 @@ class Lowering:
         counts: tuple[int, ...],
         known: dict[tuple[State, tuple[int, ...]], State | None],
     ) -> list[tuple[State, tuple[int, ...]]]:
-        """Return the kinds of the next item: its state, and the counts after it.
+        """Return the possible kinds of the next item, each as its state and the counts after it.
 
-        ``known``: the states of items with counted kinds, shared by positions; None for one without a value.
+        ``known``: the states of items by counted kinds, shared by positions; None for a state without values.
         """
         algebra = self.algebra
         options: list[list[tuple[int, int]]] = []  # per counted kind: (literal or 1, count)
@@ -631,7 +627,7 @@ class Lowering:
         return found
 
     def find_live(self, plan: Plan) -> bool:
-        """Find the positions from which the array can end, with items that have values."""
+        """Find the positions from which the array can be completed with items that have values."""
         productive = self.productive
         live = set(plan.accepting)
         changed = True
@@ -648,7 +644,7 @@ class Lowering:
         return (0, next(iter(plan.moves))[1]) in live
 
     def counted_array(self, form: ArrayForm) -> ir.Expr:
-        """Return an array whose items are counted: a rule per position."""
+        """Return an array whose items are counted, with a rule for each position."""
         brackets = self.style.array_brackets
         plan = self.plan(form)
         self.find_live(plan)
@@ -695,7 +691,7 @@ def _numbers_and_digits(numbers: NumberSet, digits: NumberSet, plain: bool) -> l
 def array_expr(
     brackets: Delimiters, prefix: list[ir.Expr], rest: ir.Expr | None, low: int, high: int | None
 ) -> ir.Expr:
-    """Return an array of leading items, then ``rest`` repeated, ``low`` to ``high`` items in all."""
+    """Return an array of leading items and repetitions of ``rest``, with ``low`` to ``high`` items in all."""
     if high == 0 or (not prefix and rest is None):
         return ir.Sequence((ir.Literal(b"["), brackets.empty))
     comma = brackets.item
@@ -732,7 +728,7 @@ class ObjectWriter:
         self.next_names: dict[tuple[ir.Expr, bool], ir.Expr] = {}
 
     def other_children(self, form: ObjectForm) -> Iterable[State]:
-        """Return the states of all values of keys without a name."""
+        """Return the states of all values that have unnamed keys."""
         if not form.classes:
             return ()
         if len(form.classes) == 1 and not form.some:
@@ -743,7 +739,7 @@ class ObjectWriter:
         return {state for entries in moves.values() for _, state in entries}
 
     def is_productive(self, form: ObjectForm) -> bool:
-        """Return whether such an object exists, as far as its values are known."""
+        """Return whether such an object exists, according to what is known of its values."""
         spend(1 + len(form.members) // 8 + len(form.classes) * (1 + 4 * len(form.some)))
         productive = self.writer.productive
         count = count_live(form.members, productive)
@@ -761,7 +757,7 @@ class ObjectWriter:
     def finding(
         self, form: ObjectForm, classes: list[KeyClass], is_live: Callable[[State], bool | None]
     ) -> dict[int, list[tuple[KeyClass, State]]]:
-        """Return the unnamed keys by the set of required classes that they belong to, as bits."""
+        """Return the unnamed keys, grouped by the required classes (as bits) to which they belong."""
         algebra = self.writer.algebra
         moves: dict[int, list[tuple[KeyClass, State]]] = {}
         for entry in classes:
@@ -808,7 +804,7 @@ class ObjectWriter:
         return found
 
     def running_out(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
-        """Return an object in which some unnamed keys can be exhausted: few are members, others are captured."""
+        """Return an object in which some unnamed keys can run out: few are members, others are captured."""
         algebra = self.writer.algebra
         kept: list[KeyClass] = []
         count = 0
@@ -856,9 +852,9 @@ class ObjectWriter:
         return ir.Scope(ir.Keyed(inside, result.spec))
 
     def room_of_each(self, form: ObjectForm, members: list[Member], fewest_keys: int, place: Where) -> int:
-        """Return the greatest count at which no class of keys is exhausted, given lower bounds of their sizes.
+        """Return the greatest count that exhausts no class of keys, given lower bounds on their sizes.
 
-        Raises: UnsupportedSchemaError if that excludes too much.
+        Raises: UnsupportedSchemaError if this bound excludes too much.
         """
         needed = count_required(members)
         if form.high is not None and form.high - needed <= fewest_keys:
@@ -937,11 +933,10 @@ class ObjectWriter:
         rest: Sequence[ir.Expr] = (),
         alone: Sequence[ir.Expr] = (),
     ) -> ir.Expr:
-        """Return members in any order, or counted, in a style whose keys the engine does not compare.
+        """Return members in any order, or counted members, in a style whose keys the engine does not compare.
 
-        If undeclared names are counted, they are slots too, the first, the second and so on: there is a rule
-        for each number of them, whose names differ from those before. ``rest``, ``alone``: as for ``chain``,
-        instead of the end.
+        Counted undeclared names are also slots, the first, the second and so on. Each number of them has a
+        rule, which excludes the earlier names. ``rest``, ``alone``: as for ``chain``, instead of the end.
         """
         writer, style, brackets = self.writer, self.style, self.brackets
         required = frozenset(i for i, member in enumerate(members) if member.required)
@@ -958,8 +953,8 @@ class ObjectWriter:
         named = [style.parted(style.word(member.name), member.state) for member in members]
 
         def goes_on(ways: list[Parted], slot: int | None, taken: int) -> ir.Expr:
-            """Return a member, its slot, and the continuation. ``taken``: the number of undeclared names so
-            far, including it.
+            """Return a member, its slot and its continuation after ``taken`` undeclared names, this one
+            included.
             """
             options: list[ir.Expr] = []
             for name, value, close in ways:
@@ -1043,7 +1038,7 @@ class ObjectWriter:
         )
 
     def left_over(self, expr: ir.Expr) -> ir.Expr:
-        """Return the rule of the unused keys of an expression."""
+        """Return the rule for the unused keys among those of an expression."""
         found = self.left_overs.get(expr)
         if found is None:
             name = self.writer.fresh("key")
@@ -1060,7 +1055,7 @@ class ObjectWriter:
         return ir.Sequence((brackets.begin, self.chain(members, [brackets.end], [brackets.empty])))
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
-        """Return the members in order, then ``rest``, or ``rest_alone`` without members."""
+        """Return the members in order, then ``rest``; without any member, return ``rest_alone``."""
         brackets = self.brackets
         written = self.style.written(members, self.writer)
         if chain_size(members) > MAX_CHAIN:
@@ -1070,7 +1065,7 @@ class ObjectWriter:
     def shared_chain(
         self, members: list[Member], written: list[ir.Expr], rest: list[ir.Expr], rest_alone: list[ir.Expr]
     ) -> ir.Expr:
-        """Return the result of ``chain``, with a rule for the continuation of each member."""
+        """Return the result of ``chain``, but with a separate rule for the continuation of each member."""
         writer, brackets = self.writer, self.brackets
         names = [writer.fresh("after") for _ in members]
         follows: ir.Expr = ir.Sequence(tuple(rest))
@@ -1108,7 +1103,7 @@ class ObjectWriter:
     def keyed(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
-        """Return an object whose keys are tracked: in any order, or counted."""
+        """Return an object whose keys are tracked, because they come in any order or are counted."""
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
@@ -1128,8 +1123,7 @@ class ObjectWriter:
     ) -> ir.Expr:
         """Return an object in which unnamed keys must be found.
 
-        There is one rule for each set of found keys and, if keys are counted, for each number of optional
-        keys.
+        There is one rule for each set of found keys and, with counted keys, each number of optional keys.
         """
         writer, brackets = self.writer, self.brackets
         count = len(form.some)
@@ -1211,9 +1205,7 @@ def is_any_object(form: ObjectForm) -> bool:
 
 
 def fewest(moves: Iterable[int], count: int) -> list[int | None]:
-    """Return the minimal number of keys that find all remaining ones, by the set found; None if impossible.
-    ``moves``: as bits.
-    """
+    """Return, for each set of found classes, how many keys find the rest, or None. ``moves``: as bits."""
     full = (1 << count) - 1
     needed: list[int | None] = [None] * (full + 1)
     needed[full] = 0
@@ -1227,7 +1219,7 @@ def fewest(moves: Iterable[int], count: int) -> list[int | None]:
 
 
 def is_coverable(needed: int | None, room: int | None) -> bool:
-    """Return whether the given number of keys can be found within the remaining count (None: no bound)."""
+    """Return whether ``needed`` keys can be found within the remaining ``room`` (None: no bound)."""
     return needed is not None and (room is None or needed <= room)
 
 
@@ -1241,7 +1233,7 @@ def is_coverable(needed: int | None, room: int | None) -> bool:
 
 
 class Parts(NamedTuple):
-    """Single values; infinite sets of strings and numbers, and arrays or objects, if there are any."""
+    """The parts of a state: single values, infinite sets of strings and numbers, arrays or objects."""
 
     singles: dict[Hashable, ir.Expr]
     strings: ir.Expr | None
@@ -1265,7 +1257,7 @@ def unique_array(writer: Lowering, form: ArrayForm) -> ir.Expr:
 
 
 def gated(writer: Lowering, expr: ir.Expr, gate: Gate) -> ir.Expr:
-    """Return an expression after its gate; a nullable one continues to the others after their gates."""
+    """Return an expression after its gate. If it is nullable, the others follow, each after its own gate."""
     if expr == ir.EPSILON:
         return expr
     match expr:
@@ -1284,10 +1276,9 @@ def gated(writer: Lowering, expr: ir.Expr, gate: Gate) -> ir.Expr:
 
 
 def enough_values(writer: Lowering, form: ArrayForm) -> bool:
-    """Return whether as many distinct items as the array requires can be found, one for each position.
+    """Return whether the array's positions have enough distinct values for the required number of items.
 
-    Positions whose items have few values are matched to values (augmenting paths); others are never
-    exhausted.
+    Positions whose items have few values are matched to values by augmenting paths; others never run out.
     """
     few: list[list[Hashable]] = []
     known: dict[State, dict[Hashable, ir.Expr] | None] = {}
@@ -1308,7 +1299,7 @@ def enough_values(writer: Lowering, form: ArrayForm) -> bool:
 
 
 def is_endless(writer: Lowering, state: State) -> bool:
-    """Return whether every prefix of an array or object of the state has infinitely many completions.
+    """Return whether all prefixes of the state's arrays and objects have infinitely many completions.
 
     This holds if more keys or items are always possible.
     """
@@ -1331,7 +1322,7 @@ def with_singles(
 ) -> ir.Expr:
     """Return an array of items among which each single value may occur once.
 
-    There is a rule for each set of remaining values: as slots they would multiply the states of used values.
+    There is a rule for each set of remaining values: slots would multiply the states of used values.
     """
     brackets = writer.style.array_brackets
     most = max(low, high or 0)
@@ -1368,7 +1359,7 @@ def with_singles(
 def _slots(
     writer: Lowering, form: ArrayForm, singles: dict[Hashable, ir.Expr], strings: ir.Expr | None
 ) -> ir.Expr:
-    """Return an array of values with slots, and of infinitely many strings."""
+    """Return an array of infinitely many strings and of values that are slots."""
     high = form.high
     if strings is None and (high is None or high >= len(singles)):
         high = None
@@ -1384,7 +1375,7 @@ def _slots(
 
 
 def _values(writer: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
-    """Return the spellings of all values of a state by value, or None if they are not few scalars."""
+    """Return the spellings of all values of a state by value, or None unless they are a few scalars."""
     if not state:
         return None
     value = writer.algebra.value(state)
@@ -1392,7 +1383,7 @@ def _values(writer: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
 
 
 def scalar_values(writer: Lowering, value: StateValue) -> dict[Hashable, ir.Expr] | None:
-    """Return the spellings of all scalars of a value by value, or None if they are more than 512."""
+    """Return the spellings of all scalars of a value by value, or None if there are more than 512."""
     found: dict[Hashable, ir.Expr] = {
         ("", bit): ir.Literal(word) for bit, word in CONSTANTS if value.mask & bit
     }
@@ -1407,7 +1398,7 @@ def scalar_values(writer: Lowering, value: StateValue) -> dict[Hashable, ir.Expr
 
 
 def few_words(writer: Lowering, text: Texts) -> list[str] | None:
-    """Return the members of a set if they are few. Many arrays of a schema need the same ones."""
+    """Return the members of a set if there are few, else None. Many arrays of a schema need the same sets."""
     if text.words is not None:
         return list(text.words)
     if text not in writer.few_words:
@@ -1423,7 +1414,7 @@ def few_words(writer: Lowering, text: Texts) -> list[str] | None:
 
 
 def count_values(writer: Lowering, value: StateValue) -> int:
-    """Return a lower bound on the number of scalars, 512 at most."""
+    """Return a lower bound on the number of scalars, up to 512."""
     count = (value.mask & NULL) // NULL + (value.mask & TRUE) // TRUE + (value.mask & FALSE) // FALSE
     numbers = value.number.values(MAX_VALUES)
     if numbers is None:
@@ -1474,7 +1465,7 @@ def parts_of(writer: Lowering, state: State) -> Parts | None:
 
 
 def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, ir.Expr] | None:
-    """Return the spellings of zero, and plain ones of the others, each of which can be extended."""
+    """Return the spellings of zero, and extensible plain spellings of the other numbers."""
     digits = ir.Repeat(ir.CharClass(((0x30, 0x39),)), 0, None)
     whole = ir.Sequence((ir.CharClass(((0x31, 0x39),)), digits))
     minus = ir.Literal(b"-")
@@ -1497,7 +1488,7 @@ def endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, i
 
 
 class UnlikeItems:
-    """The fields of one array of unique items: a rule for each state of a value in it."""
+    """The fields of an array of unique items, with a rule for each state of a value inside."""
 
     def __init__(self, writer: Lowering, form: ArrayForm) -> None:
         self.writer = writer
@@ -1520,7 +1511,7 @@ class UnlikeItems:
         return UnsupportedSchemaError(self.where, "uniqueItems", reason)
 
     def endless_items(self, form: ArrayForm) -> dict[State, Parts]:
-        """Return the parts of items if all can be extended forever, except for some single values; else None."""
+        """Return the parts of items if all but some single values can be extended forever; else None."""
         found: dict[State, Parts] = {}
         for state in (*form.prefix, form.rest):
             if not self.writer.is_live(state):
@@ -1532,7 +1523,7 @@ class UnlikeItems:
         return found
 
     def field(self, state: State) -> Field:
-        """Return the field of a state; its values are determined later."""
+        """Return the field of a state. The field's values are determined later."""
         found = self.fields.get(state)
         if found is None:
             found = self.fields[state] = Field()
@@ -1557,7 +1548,7 @@ class UnlikeItems:
             self.writer.rules[name] = ir.Rule(name, self.body(state))
 
     def read(self, state: State) -> None:
-        """Compute the shapes of a state."""
+        """Determine the shapes of the arrays and objects of a state."""
         writer = self.writer
         self.shapes[state] = shapes = []
         self.children[state] = children = set()
@@ -1587,7 +1578,7 @@ class UnlikeItems:
             children.update(begun.states)
 
     def check_numbers(self, state: State, value: StateValue) -> None:
-        """Raise errors now that could only be detected later."""
+        """Raise the errors that otherwise would only appear later."""
         plain = self.writer.style.plain_numbers
         try:
             number_expr(value.number, zero_fractions=not value.whole, plain=plain)
@@ -1614,7 +1605,7 @@ class UnlikeItems:
         return parts is not None and bool(parts.strings or parts.numbers or parts.structured)
 
     def array(self, form: ArrayForm, is_outer: bool = False) -> BegunArray:
-        """Return the shape of an array. ``is_outer``: it is the array with unique items itself."""
+        """Return the shape of an array. ``is_outer``: this is the array whose items must be unique."""
         if form.contains:
             raise self.refused("together with `contains`")
         self.unique += bool(form.unique) and not is_outer
@@ -1661,7 +1652,7 @@ class UnlikeItems:
         return BegunObject(shape, [member.state for member in members])
 
     def count(self) -> None:
-        """Find the fields with few values: those whose parts all have few."""
+        """Find the fields with few values, in which each part has few."""
         waiting = [state for state in self.fields if not self.is_many(state)]
         known: set[State] = set()
         changed = True
@@ -1689,7 +1680,7 @@ class UnlikeItems:
                 raise self.refused(_FEW)
 
     def fewest(self, state: State) -> int:
-        """Return a lower bound on the number of values of a state with many."""
+        """Return a lower bound on the number of values of a state that has many."""
         if self.scalars[state] is None:
             return count_values(self.writer, self.writer.algebra.value(state))
         return MAX_VALUES
@@ -1708,7 +1699,7 @@ class UnlikeItems:
                     self.endless[state] = changed = True
 
     def values(self, state: State) -> frozenset[Hashable] | None:
-        """Return all values of a state, or None if they are more than 512."""
+        """Return all values of a state, or None if there are more than 512."""
         found: set[Hashable] = set(self.scalars[state] or ())
         for begun in self.shapes[state]:
             made = begun.values()
@@ -1752,7 +1743,7 @@ class UnlikeItems:
         return self.written.get(state) or ir.RuleRef(self.names[state])
 
     def entered(self, shape: ObjectShape | ArrayShape, bracket: bytes, is_gated: bool = True) -> ir.Expr:
-        """Return an opening bracket, with the frame after it."""
+        """Return an opening bracket that enters a new frame."""
         literal: ir.Expr = ir.Literal(bracket)
         if is_gated:
             literal = self.writer.dynamic(GateOf(literal, BeginIf(shape)))
@@ -1761,13 +1752,13 @@ class UnlikeItems:
         return self.writer.capture(literal, Enter(shape, not is_gated))
 
     def closed(self, bracket: bytes) -> ir.Expr:
-        """Return a closing bracket after items or members and a gate."""
+        """Return the closing bracket that follows items or members, with its gate."""
         parts = self.writer.whitespace.end(ir.Literal(bracket))
         return sequence(gated(self.writer, part, may_close) for part in parts)
 
 
 class BegunArray:
-    """An array in terms of its items."""
+    """An array described by its items."""
 
     def __init__(self, shape: ArrayShape, states: list[State], form: ArrayForm, is_outer: bool) -> None:
         self.shape = shape
@@ -1776,7 +1767,7 @@ class BegunArray:
         self.is_outer = is_outer
 
     def values(self) -> set[Hashable] | None:
-        """Return all values, or None if they are more than 512."""
+        """Return all values, or None if there are more than 512."""
         shape = self.shape
         found: set[Hashable] = set()
         level: set[tuple[Hashable, ...]] = {("array",)}
@@ -1803,7 +1794,7 @@ class BegunArray:
         return found
 
     def expression(self, fields: UnlikeItems) -> ir.Expr:
-        """Return the array, as a scope."""
+        """Return the expression of the array, as a scope."""
         shape, writer = self.shape, fields.writer
         ws, algebra = writer.whitespace, writer.algebra
         most = fields.most
@@ -1842,14 +1833,14 @@ class BegunArray:
 
 
 class BegunObject:
-    """An object in terms of its members."""
+    """An object described by its members."""
 
     def __init__(self, shape: ObjectShape, states: list[State]) -> None:
         self.shape = shape
         self.states = states
 
     def values(self) -> set[Hashable] | None:
-        """Return all values, or None if they are more than 512."""
+        """Return all values, or None if there are more than 512."""
         shape = self.shape
         rest = list(range(len(shape.fields)))
         level: list[tuple[tuple[str, Hashable], ...]] = [()]
@@ -1869,7 +1860,7 @@ class BegunObject:
         return {("object", frozenset(members)) for members in level}
 
     def expression(self, fields: UnlikeItems) -> ir.Expr:
-        """Return the object, as a scope."""
+        """Return the expression of the object, as a scope."""
         shape, writer = self.shape, fields.writer
         ws = writer.whitespace
         begin = fields.entered(shape, b"{")

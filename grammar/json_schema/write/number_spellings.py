@@ -43,7 +43,7 @@ LARGE: Final = (7, 308)
 MAX_DECIMALS: Final = 16
 
 Bound: TypeAlias = tuple[int, int, bool]
-"""A magnitude ``digits / 10**decimals`` that is not negative, and whether it belongs to the interval."""
+"""A non-negative magnitude ``digits / 10**decimals``, with a flag for whether it belongs to the interval."""
 
 DIGIT: Final = ir.CharClass(((0x30, 0x39),))
 NONZERO_DIGIT: Final = ir.CharClass(((0x31, 0x39),))
@@ -65,15 +65,15 @@ _MOST_OF_64_BITS: Final[Cut] = (0, 2**63 - 1, 1)
 
 
 Spelled: TypeAlias = tuple[ir.Expr, dict[str, ir.Expr]]
-"""An expression and the rules that it refers to, by name; not to be changed."""
+"""An expression, with the rules to which it refers by name; not to be modified."""
 
 
 def number_expr(numbers: NumberSet, *, zero_fractions: bool = True, plain: bool = False) -> ir.Expr:
     """Return the spellings of the members as one expression without references.
 
-    ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as in
-    draft 4. ``plain``: integers are only digits, 0 has no sign, integers without bounds have 64 bits, and
-    single values with decimals have no trailing zeros.
+    ``zero_fractions=False``: no member is written with a point or an exponent if all are whole, as in draft
+    4. ``plain``: integers are only digits, 0 has no sign, unbounded integers have 64 bits, and listed values
+    with decimals have no trailing zeros.
     Raises: UnsupportedNumber if this requires rules: multiples of a number with a factor other than 2 and 5,
         without bounds, or with more than a few thousand pieces.
     Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; cached.
@@ -84,12 +84,12 @@ def number_expr(numbers: NumberSet, *, zero_fractions: bool = True, plain: bool 
 def number_spelling(
     numbers: NumberSet, prefix: str, *, zero_fractions: bool = True, plain: bool = False
 ) -> Spelled:
-    """Return the spellings of the members as an expression, and the rules that it refers to.
+    """Return the spellings of the members as an expression, with the rules to which it refers.
 
     The rules' names begin with ``prefix`` and a dot; the caller must use a unique prefix for each set. Most
     sets need no rules. Rules are right-linear and regular but recursive, so the expression must not be an
     operand of `&` or `!`: use the operations of ``NumberSet`` instead.
-    Raises: UnsupportedNumber if the multiples need too many states. Cost: as ``number_expr``.
+    Raises: UnsupportedNumber if the multiples need too many states. Cost: as for ``number_expr``.
     """
     if not _needs_digits(numbers.pieces):
         return _write_alone(numbers.pieces, zero_fractions, plain), {}
@@ -144,9 +144,7 @@ def _is_whole(piece: Piece) -> bool:
 
 
 def _of_64_bits(piece: Piece) -> Piece:
-    """Return the 64-bit integers of a piece without bounds; if a bound is beyond half of them, the piece is
-    unchanged.
-    """
+    """Return the 64-bit integers of an unbounded piece. One with a bound beyond half of these is unchanged."""
     low, high, terms = piece
     if _decimals_of(terms) != 0:
         return piece
@@ -162,7 +160,7 @@ def _mirror(cut: Cut) -> Cut:
 
 
 def _from_zero(pieces: tuple[Piece, ...], unsigned: bool) -> tuple[Piece, ...]:
-    """Return the non-negative part of the pieces; 0 is left out of whole numbers if it has no sign."""
+    """Return the non-negative part of the pieces; ``unsigned`` excludes 0 from whole numbers."""
     found = []
     for piece in pieces:
         low, high, terms = piece
@@ -173,7 +171,7 @@ def _from_zero(pieces: tuple[Piece, ...], unsigned: bool) -> tuple[Piece, ...]:
 
 
 def _decimals_of(terms: Class) -> int | None:
-    """Return n if the class is the multiples of 10**-n."""
+    """Return n if the class contains exactly the multiples of 10**-n, else None."""
     if len(terms) != 1:
         return None
     [(step, excluded)] = terms
@@ -209,7 +207,7 @@ def _bound(cut: Cut, closed_side: int) -> Bound:
 def _magnitudes(
     pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str | None, rules: dict[str, ir.Expr]
 ) -> list[ir.Expr]:
-    """Return the alternatives of magnitudes for pieces from zero on."""
+    """Return alternatives of magnitudes for pieces from zero on."""
     found: list[ir.Expr] = []
     values: list[Rational] = []
     others: dict[bool, list[Piece]] = {}  # by whether a fraction may follow
@@ -248,7 +246,7 @@ def _magnitudes(
 
 
 def _listed(values: list[Rational], zeros: bool, plain: bool) -> list[ir.Expr]:
-    """Return the spellings of single values: whole ones, those with an exponent, those with decimals."""
+    """Return the spellings of listed values: whole ones, those with an exponent, those with decimals."""
     whole: list[ir.Expr] = [ir.Literal(b"%d" % value) for value in values if type(value) is int]
     found = [concat((choice(whole), fraction(0, zeros and not plain)))] if whole else []
     decimal: list[ir.Expr] = []
@@ -275,9 +273,9 @@ def _interval(piece: Piece, zeros: bool) -> ir.Expr:
 
 
 def _with_an_end(pieces: tuple[Piece, ...], zeros: bool) -> Digits | None:
-    """Return the digits of numbers with a bounded length where the piece has no bound.
+    """Return the digits of the numbers, with a bounded length where the pieces are unbounded.
 
-    None if the result is empty, or needs too many states.
+    Returns None if the result is empty, or needs too many states.
     """
     end: Cut = (0, 10**MULTIPLE_DIGITS, 0)
     inside = tuple((low, end if high == TOP else high, terms) for low, high, terms in pieces)
@@ -291,7 +289,7 @@ def _with_an_end(pieces: tuple[Piece, ...], zeros: bool) -> Digits | None:
 
 @lru_cache(32)
 def _digits_of(pieces: tuple[Piece, ...], zeros: bool) -> Digits:
-    """Return the digits of pieces, in whole units."""
+    """Return the digits of pieces, after scaling the pieces to whole units."""
     if len(pieces) == 1 and _decimals_of(pieces[0][2]) is not None:  # the bounds, in units of the decimals
         low, high, terms = pieces[0]
         ((step, _),) = terms
@@ -333,7 +331,7 @@ NARROWING: Final = (
     " asked for, with as many decimals in the mantissa as any of the exponents makes exact, 16 at most if the"
     " exponent makes 16 exact; no exponents with other multiples, and none for 0."
 )
-"""What the spellings of numbers leave out, for reports. (Bounds: ``SMALL``, ``LARGE``.)"""
+"""The spellings of numbers that grammars exclude, for reports. (Bounds: ``SMALL``, ``LARGE``.)"""
 
 PLAIN_NARROWING: Final = (
     "Integers are digits alone: no -0, 6.0 or 1e2; where they have no bound, they have 64 bits. A run of digits has"
@@ -342,14 +340,14 @@ PLAIN_NARROWING: Final = (
     " is from -324 to 308, with at most one leading zero, and 0 has none. Single values have no zeros after their"
     " decimals."
 )
-"""What plain numbers leave out besides what every grammar does, for reports."""
+"""The further spellings that plain numbers exclude, for reports."""
 
 
 def ended(expr: ir.Expr, known: dict[int, ir.Expr] | None = None) -> ir.Expr:
-    """Return spellings of numbers in which each run of digits is bounded, so that a model cannot repeat a
-    digit forever.
+    """Return spellings of numbers in which each run of digits is bounded, so that a model cannot go on
+    forever.
 
-    Cost: linear; recursion as deep as the expression, which has no more levels than a number has digits.
+    Cost: linear. Recursion is as deep as the expression, at most one level for each digit of a number.
     """
     match expr:
         case ir.Repeat(ir.CharClass() | ir.Literal() as digit, low, None) if digit in (DIGIT, ZERO):
@@ -368,8 +366,8 @@ def ended(expr: ir.Expr, known: dict[int, ir.Expr] | None = None) -> ir.Expr:
 
 
 def decimals_after(count: int | None, first: bool = False) -> ir.Expr:
-    """Return the possible continuation inside a fraction: at most ``count`` decimals that are not all zero,
-    None for any.
+    """Return the possible continuations inside a fraction: at most ``count`` decimals before zeros, any
+    number for None.
 
     ``first``: at least one is required.
     """
@@ -384,7 +382,7 @@ def decimals_after(count: int | None, first: bool = False) -> ir.Expr:
 
 @lru_cache(64)
 def fraction(count: int | None, zeros: bool = True) -> ir.Expr:
-    """Return the possible continuation of a whole part: nothing, or a point and decimals as in ``decimals_after``.
+    """Return the continuations of a whole part: nothing, or a point and decimals as in ``decimals_after``.
 
     ``zeros=False`` omits the fraction of a number without decimals, as in draft 4 for integers.
     """
@@ -410,24 +408,26 @@ SHARED_PARTS: Final = 12  # an expression of so many parts that is used twice be
 
 ScaledTerm: TypeAlias = tuple[int | None, frozenset[int]]
 ScaledClass: TypeAlias = frozenset[ScaledTerm]
-"""A class whose lattices are whole multiples of the unit; the index of a lattice is its place in ``steps``."""
+"""A class whose lattices consist of whole multiples of the unit; a lattice is its index in ``steps``."""
 
 ScaledPiece: TypeAlias = tuple[int, int | None, ScaledClass]
-"""Positions from and up to (2v is just before the value v, 2v + 1 just after it); None for no upper bound."""
+"""A class between two positions (2v is before the value v, 2v + 1 after it), the second None if unbounded."""
 
 Residual: TypeAlias = tuple[tuple[ScaledPiece, ...], tuple[int, ...]]
-"""What is left of the pieces, and for each lattice its least member that is left (-1: none, or no matter)."""
+"""The remaining pieces, and the least remaining member of each lattice (-1 if there is none, or it has no
+effect).
+"""
 
 
 class BeforePoint(NamedTuple):
-    """The state before the point: residuals for 0, 1, … more digits, and the remainder beyond, None for no longer number."""
+    """The state before the point: residuals for 0, 1, … more digits, and the remainder for longer numbers, if any."""
 
     finite: tuple[Residual, ...]
     remainder: int | None
 
 
 class Last(NamedTuple):
-    """The state that reads exactly the given number of last digits before the point."""
+    """The state that reads a given number of digits, the last ones before the point."""
 
     left: int
     residual: Residual
@@ -442,7 +442,7 @@ class Decimals(NamedTuple):
 
 
 State: TypeAlias = BeforePoint | Last | Decimals | ir.Expr
-"""A state, or all that may follow, as one expression."""
+"""A state, or one expression for all possible continuations."""
 
 NO_MEMBER: Final = -1
 _ALL: Final[ScaledClass] = frozenset({(None, frozenset())})
@@ -454,7 +454,7 @@ _POINT: Final = 10  # its letter
 class Digits:
     """The automaton of magnitudes in the pieces, in units of ``10**-scale``.
 
-    ``pieces`` are sorted and disjoint, from position 0 on. ``steps`` are the lattices in units.
+    ``pieces`` are sorted and disjoint, from position 0 on. ``steps`` are the steps of the lattices in units.
     ``fractions``: whether a point is allowed. ``entries``: the first digits, and the number of the state
     after them.
     Raises: UnsupportedNumber beyond ``MAX_STATES``.
@@ -493,7 +493,7 @@ class Digits:
             raise UnsupportedNumber(f"the multiples need more than {MAX_STATES} states of digits") from None
 
     def _start_by_digit(self, pieces: tuple[ScaledPiece, ...]) -> None:
-        """Start deterministically, with the remainders of numbers beyond all bounds if there are such."""
+        """Start deterministically, with the remainders of numbers beyond all bounds if there are any."""
         if self.length > MAX_LENGTH:
             raise UnsupportedNumber(f"these multiples with a bound of more than {MAX_LENGTH} digits")
         levels = [self.scale + k for k in range(1, self.length + 1)]
@@ -534,7 +534,7 @@ class Digits:
             self.begun.append((before, self._last(width, residual)))
 
     def _enter(self, moves: list[tuple[int, State]]) -> None:
-        """Start with digits, each of which leads to its state."""
+        """Start with digits, each leading to its state."""
         after: dict[State, list[int]] = {}
         for digit, state in moves:
             if state is not ir.NOTHING:
@@ -546,7 +546,7 @@ class Digits:
     def _clip(
         self, pieces: Iterable[ScaledPiece], least: tuple[int, ...], start: int, level: int
     ) -> Residual:
-        """Return the part within the 10**level units from start, relative to start."""
+        """Return the part of the pieces within 10**level units from start, relative to start."""
         size = 10**level
         first, end = 2 * start, 2 * (start + size)
         kept = tuple(
@@ -589,7 +589,7 @@ class Digits:
         return tuple(kept), tuple(c if i in used else NO_MEMBER for i, c in enumerate(least))
 
     def _children(self, residual: Residual, level: int) -> list[Residual]:
-        """Return the remainder after each digit: one object for digits of a piece that no multiple distinguishes."""
+        """Return the residual after each digit: one object for digits in a piece that no multiple distinguishes."""
         pieces, least = residual
         size = 10 ** (level - 1)
         alike = all(c == NO_MEMBER or not size % step for c, step in zip(least, self.steps, strict=True))
@@ -606,7 +606,9 @@ class Digits:
         return found
 
     def _decimals_left(self, residual: Residual, level: int) -> tuple[int | None] | None:
-        """Return the number of decimals that may follow, None for any, in a tuple; None if more than that matters."""
+        """Return ``(n,)`` with the maximum number of further decimals, ``(None,)`` if unlimited, or None if a count
+        alone cannot decide.
+        """
         pieces, least = residual
         if len(pieces) != 1 or pieces[0][:2] != (0, 2 * 10**level) or len(pieces[0][2]) != 1:
             return None
@@ -620,7 +622,7 @@ class Digits:
 
     @staticmethod
     def _has_zero(residual: Residual) -> bool:
-        """Return whether the value may end here, followed only by zeros."""
+        """Return whether the number may end here, or be followed only by zeros."""
         pieces, least = residual
         return bool(pieces and pieces[0][0] == 0) and any(
             (lattice is None or least[lattice] == 0) and not any(least[i] == 0 for i in excluded)
@@ -667,7 +669,7 @@ class Digits:
         return _NOT_ZERO if self._has_others(residual) else ir.NOTHING
 
     def _remaining(self, remainder: int, digits: int) -> Residual:
-        """Return the residual beyond all bounds for exactly the given number of further digits."""
+        """Return the residual beyond all bounds if exactly the given number of digits follows."""
         unit = 10 ** (self.scale + digits)
         least = [NO_MEMBER] * len(self.steps)
         for i in self.used:
@@ -677,7 +679,7 @@ class Digits:
     def _behaviour(self, remainder: int, missing: int) -> tuple[int, ...]:
         """Return the behaviour of the remainder after ``missing`` more digits: equal for equivalent prefixes.
 
-        For each lattice and each count of digits, until they go around it once: its least member, if there is one.
+        This is the least member, if any, of each lattice for each number of digits up to a full period.
         """
         looks = self.looks.get(missing)
         if looks is None:
@@ -693,7 +695,7 @@ class Digits:
         )
 
     def _read(self, state: State) -> tuple[bool, list[tuple[int, State]]]:
-        """Return whether a number may end in a state, and where digits and the point lead."""
+        """Return whether a number may end in a state, and the states to which digits and the point lead."""
         self.states.append(state)
         spend(30)
         scale = self.scale
@@ -720,7 +722,7 @@ class Digits:
                 return state != ir.NOTHING, []
 
     def _last_digits(self) -> int | None:
-        """Return how many digits before the point the multiples depend on; None: all of them."""
+        """Return the number of digits before the point that the multiples depend on; None for all."""
         width = 0
         for step in self.steps:
             for prime in (2, 5):
@@ -740,12 +742,12 @@ class Digits:
 
 @lru_cache(1024)
 def _free(left: int, decimals: int | None, fractions: bool) -> ir.Expr:
-    """Return the given number of digits, then an optional fraction if allowed."""
+    """Return the given number of digits, then an optional fraction if fractions are allowed."""
     return concat((repeat(DIGIT, left, left), fraction(decimals, fractions)))
 
 
 def _moves(row: list[Residual], after: Callable[[Residual], State]) -> list[tuple[int, State]]:
-    """Return the state after each digit with a non-empty remainder."""
+    """Return the states after digits with a non-empty residual, by digit."""
     found: list[tuple[int, State]] = []
     for digit, child in enumerate(row):
         if child[0]:
@@ -755,14 +757,15 @@ def _moves(row: list[Residual], after: Callable[[Residual], State]) -> list[tupl
 
 @lru_cache(1024)
 def _letters(letters: tuple[int, ...]) -> ir.Expr:
-    """Return the class of some digits, or the point."""
+    """Return the class of the given letters, which are digits or the point."""
     return one_of([code for letter in letters for code in _LETTERS[letter]], False)
 
 
 class _Writer:
-    """Writes the states of an automaton as expressions, inner ones first; cycles and large shared ones become rules.
+    """Writes states of an automaton as expressions, inner ones first. Cycles and large shared ones become
+    rules.
 
-    ``prefix``: that of the names of rules; None for an expression without rules.
+    ``prefix``: the prefix of rule names; None for an expression without rules.
     Raises: UnsupportedNumber without rules, if remainders or too many parts need them.
     """
 
@@ -793,7 +796,7 @@ class _Writer:
         return (choice(found) if found else ir.NOTHING), self.rules
 
     def _finish(self, root: int) -> None:
-        """Write a state, after all its successors."""
+        """Write a state after all its successors were written."""
         stack = [(root, False)]
         open_states: set[int] = set()
         while stack:
@@ -824,9 +827,9 @@ class _Writer:
         return f"{self.prefix}.{number}"
 
     def _after(self, head: ir.Expr, number: int) -> tuple[list[ir.Expr], int, int]:
-        """Return the alternatives of a state after its predecessor, their parts and depth.
+        """Return the alternatives after ``head`` and a state, with their parts and depth.
 
-        A state with a single predecessor and few alternatives is expanded in place, as for digits between two
+        A state with a single predecessor and few alternatives is expanded in place, as for digits between
         bounds.
         """
         items, parts, depth = self.done.get(number) or ([ir.RuleRef(self._name(number))], 1, 0)
@@ -835,7 +838,7 @@ class _Writer:
         return [concat((head, choice(items)))], parts + 2, depth + 1
 
     def _close(self, number: int) -> tuple[list[ir.Expr], int, int]:
-        """Return the alternatives of a state, their parts and depth; its successors are done or rules."""
+        """Return the alternatives, parts and depth of a state whose successors are done or rules."""
         state = self.digits.states[number]
         if isinstance(state, ir.Expr):
             return [state], 1, 0
@@ -892,7 +895,7 @@ POSITIVE_MAGNITUDE: Final = ir.Sequence((_POSITIVE, _ANY_EXPONENT))
 
 @lru_cache(1024)
 def _exponent(low: int, high: int) -> ir.Expr:
-    """Return ``e`` and the exponents from low to high, which have one sign."""
+    """Return ``e`` and the exponents from low to high, which all have the same sign."""
     if low < 0:
         return concat((_E, _MINUS, _exponent_digits(-high, -low)))
     return concat((_E, _PLUS, _exponent_digits(low, high)))
@@ -910,17 +913,17 @@ def _exponent_digits(low: int, high: int) -> ir.Expr:
 PLAIN_POSITIVE: Final = ir.Sequence(
     (_POSITIVE, ir.Repeat(ir.Choice((_exponent(0, LARGE[1]), _exponent(SMALL[0], -1))), 0, 1))
 )
-"""The same with exponents as doubles have them, at most one leading zero in them: Python writes ``1e-07``."""
+"""The same with the exponents of doubles and at most one leading zero in them, as Python writes ``1e-07``."""
 
 PLAIN_MAGNITUDE: Final = ir.Choice((PLAIN_POSITIVE, ir.Sequence((ZERO, fraction(0)))))
-"""The same and zero, which has no exponent."""
+"""The same with zero, which has no exponent."""
 
 
 @lru_cache(1024)
 def scientific(low: Bound, high: Bound | None, decimals: int | None) -> tuple[ir.Expr, ...]:
-    """Return the normalised spellings of the decades that lie entirely in an interval, and of its bounds.
+    """Return the normalised spellings of the bounds of an interval, and of the decades entirely inside.
 
-    ``decimals``: those of the values, None for any. A decade is the interval from 10**n to 10**(n+1).
+    ``decimals``: the number of decimals, None for any. A decade is the interval from 10**n to 10**(n+1).
     """
     found: list[ir.Expr] = []
     for first, last in (SMALL, LARGE):
@@ -949,7 +952,7 @@ def _decade(bound: Bound) -> int:
 
 
 def scientific_value(digits: int, decimals: int) -> ir.Expr:
-    """Return the normalised spellings of a positive number ``digits / 10**decimals``; NOTHING beyond the limits."""
+    """Return the normalised spellings of ``digits / 10**decimals``, which is positive; NOTHING beyond limits."""
     decade = len(str(digits)) - 1 - decimals
     if not any(first <= decade <= last for first, last in (SMALL, LARGE)):
         return ir.NOTHING
@@ -962,7 +965,7 @@ def scientific_value(digits: int, decimals: int) -> ir.Expr:
 
 @lru_cache(512)
 def _whole_decades(first: int, last: int, decimals: int | None) -> tuple[ir.Expr, ...]:
-    """Return the values between 10**first and 10**(last + 1)."""
+    """Return the spellings of the values between 10**first and 10**(last + 1)."""
     if decimals is None:
         return (concat((NONZERO_DIGIT, fraction(None), _exponent(first, last))),)
     if first < 0:

@@ -1,8 +1,7 @@
 """Objects as the arguments of a Python call: ``city="Rome", days=2``, with values as Python literals.
 
-Values are written as JSON, except for ``True``, ``False`` and ``None``; strings as by
-``json.dumps(ensure_ascii=False)``, which Python reads as the same strings. Declared arguments come in
-declared order.
+Values are written as JSON, except for ``True``, ``False`` and ``None``. Strings are written as by
+``json.dumps(ensure_ascii=False)``; Python reads the same strings. Declared arguments come in declared order.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _NAME: Final = ir.Sequence(
 
 
 class PythonWriter(ObjectStyle):
-    """A style of objects: members as arguments of a call."""
+    """A style of objects whose members are arguments of a call."""
 
     names = Texts(parts=(_NAME,), excluded=dict.fromkeys(kwlist))
 
@@ -61,7 +60,7 @@ class PythonWriter(ObjectStyle):
         return ir.Literal(text.encode())
 
     def parted(self, name: ir.Expr, state: State, _: ir.Expr | None = None) -> list[Parted]:
-        """Return one argument. Its continuation is determined before its value, which has no end marker."""
+        """Return one argument. The value has no end marker, so its continuation is determined first."""
         self.has_patterns = self.has_patterns or not isinstance(name, ir.Literal)
         value = ir.Sequence((ir.Literal(b"="), self.lowering.expression(state)))
         return [Parted(name, ir.EPSILON, value)]

@@ -1,4 +1,4 @@
-"""The notation of a schema's values, and the parts shared by grammars of one style."""
+"""The notation of a schema's values, and the parts shared by all grammars of one style."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stackmask.grammar.json_schema.write.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
 Words: TypeAlias = tuple[tuple[int, ir.Literal], ...]
-"""How null, true and false are written, each by its bit."""
+"""The spellings of null, true and false, by their bits."""
 
 JSON_WORDS: Final[Words] = (
     (NULL, ir.Literal(b"null")),
@@ -38,8 +38,8 @@ _STYLES: Final[dict[tuple[Any, ...], Style]] = {}
 class Delimiters(NamedTuple):
     """The text around and between the members of objects, or the items of arrays.
 
-    ``open``: before the first one; ``item``: before each other one; ``end``, ``empty``: after the last one,
-    and if there is none; ``may_end``, ``may_be_empty``: the same if keys are tracked.
+    ``open``: the text before the first one; ``item``: before each other one; ``end``: after the last one;
+    ``empty``: if there is none; ``may_end``, ``may_be_empty``: the same if keys are tracked.
     """
 
     begin: ir.Expr
@@ -59,7 +59,7 @@ class Delimiters(NamedTuple):
         end: tuple[ir.Expr, ...],
         empty: tuple[ir.Expr, ...],
     ) -> Delimiters:
-        """Return these delimiters, with tests of keys if keys are tracked."""
+        """Return these delimiters, with tests of keys where keys are tracked."""
         ends = (
             ir.Sequence(end),
             ir.Sequence(empty),
@@ -75,7 +75,7 @@ class Delimiters(NamedTuple):
         return cls.of(ws.begin(ir.Literal(brackets[:1])), ws.open, ws.item, ws.end(close), (ws.empty, close))
 
     def keyed(self, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
-        """Return an object or array with tracked parts: by slot or key, and by number."""
+        """Return an object or array whose parts are tracked by slot or key and by number."""
         part = choice(options)
         more = ir.Repeat(ir.Sequence((MAY_GO_ON, self.item, part)), 0, None)
         some = ir.Sequence((self.open, part, more, self.may_end))
@@ -83,7 +83,7 @@ class Delimiters(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """One way to write a member: its name, its value, and its end, which is not empty."""
+    """One way to write a member, with its name, its value, and its non-empty end."""
 
     name: ir.Expr
     value: ir.Expr
@@ -91,11 +91,12 @@ class Parted(NamedTuple):
 
 
 class ObjectStyle(Protocol):
-    """The notation of objects: one of the values that ``ObjectWriter`` accepts.
+    """The notation of objects that ``ObjectWriter`` writes.
 
     ``any_order``: members may come in any order. ``compares_keys``: the engine tracks undeclared keys;
-    otherwise two may be equal if members are not counted, and all such keys come from ``names``.
-    ``others_beside``: such keys may be mixed with declared ones. ``any_object``: an unconstrained object.
+    otherwise two of them may be equal if members are not counted, and all come from ``names``.
+    ``others_beside``: undeclared keys may be mixed with declared ones. ``any_object``: an unconstrained
+    object.
     """
 
     brackets: Delimiters
@@ -112,11 +113,11 @@ class ObjectStyle(Protocol):
         """Return the ways to write a member; ``again``: repeats an undeclared name."""
 
     def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members with declared names."""
+        """Return members that have declared names."""
         return [whole(self.parted(self.word(member.name), member.state)) for member in members]
 
     def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members, each with its slot after its name."""
+        """Return members, each with its slot after the name."""
         ways = [self.parted(self.word(member.name), member.state) for member in members]
         return [
             choice([sequence((way.name, ir.Slot(i), way.value, way.close)) for way in found])
@@ -129,15 +130,15 @@ class ObjectStyle(Protocol):
 
 
 def whole(ways: list[Parted]) -> ir.Expr:
-    """Return a member in any of these ways."""
+    """Return a member that is written in any of these ways."""
     return choice([sequence(way) for way in ways])
 
 
 class Style(ObjectStyle):
-    """The notation of values, and the objects shared by several grammars. Threads may share it.
+    """The notation of values, with objects that several grammars share. Threads may share it.
 
-    ``spelling``: that of strings, one of ``SPELLINGS``. ``any_order``: members may come in any order.
-    ``words``: null, true and false. ``leaves``: scalar values by the content of their schema.
+    ``spelling``: the spelling of strings, one of ``SPELLINGS``. ``any_order``: members may come in any order.
+    ``words``: the spellings of null, true and false. ``leaves``: scalar values by schema content.
     """
 
     compares_keys = True
@@ -179,11 +180,11 @@ class Style(ObjectStyle):
         return found
 
     def written(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members: key, colon, value."""
+        """Return members as key, colon and value."""
         return write_members(members, self, writer)
 
     def slotted(self, members: list[Member], writer: Any) -> list[ir.Expr]:
-        """Return members, each with its slot: key, slot, colon, value."""
+        """Return members with their slots, as key, slot, colon and value."""
         return write_members(members, self, writer, True)
 
     def other(self, form: ObjectForm, entry: KeyClass, state: State, objects: Any) -> ir.Expr:
@@ -192,20 +193,20 @@ class Style(ObjectStyle):
         return found
 
     def word(self, text: str) -> ir.Expr:
-        """Return one string, with the quotes."""
+        """Return the expression of one string, with the quotes."""
         return word(text, self.spelling)
 
     def text(self, texts: Texts) -> ir.Expr:
-        """Return some strings, with the quotes."""
+        """Return the expression of some strings, with the quotes."""
         return text_expr(texts, self.spelling)
 
     def numbers(self, numbers: NumberSet, whole: bool = False) -> ir.Expr:
-        """Return some numbers; ``whole``: integers in the notation of draft 4. Raises: UnsupportedNumber."""
+        """Return the expression of numbers; ``whole``: integers as in draft 4. Raises: UnsupportedNumber."""
         return number_expr(numbers, zero_fractions=not whole, plain=self.plain_numbers)
 
     @property
     def any_value(self) -> dict[str, ir.Rule]:
-        """The rules by name for any value; ``json.object`` is any object without duplicate keys."""
+        """The rules for any value, by name; ``json.object`` is any object without duplicate keys."""
         if not self._any_value:
             self._any_value = {name: ir.Rule(name, body) for name, body in self._bodies().items()}
         return self._any_value

@@ -1,9 +1,9 @@
-"""The position of a text inside a unique item, and whether its continuation can still differ from the other items.
+"""Positions inside a unique item, from which its continuations must still be able to differ from other items.
 
-A value must not be one of finitely many: the items before it, or those that would lead into a dead end.
-Inside an array or object, the forbidden values that agree with the text so far are *candidates*. A
-continuation is allowed if some completion is not a candidate. Frames are semantic states: immutable, and
-equal if their continuations are.
+A value must not be one of finitely many: the previous items, or values that would lead to a dead end. Inside
+an array or object, the forbidden values that agree with the text so far are *candidates*. A continuation is
+allowed if some completion is not a candidate. Frames are semantic states: immutable, and equal if their
+continuations are equal.
 """
 
 from __future__ import annotations
@@ -28,29 +28,28 @@ CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 _SHORT: Final = ir.Repeat(ir.CharClass(((0x20, 0x7E),)), 1, MAX_EXPONENT)
 
 Values = frozenset[Hashable]
-"""JSON values as ``canonical`` makes them."""
+"""A JSON value in the form that ``canonical`` returns."""
 
 _NONE: Final[Values] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
 class Field:
-    """The possible values at one position. ``values``: all of them if they are few, None if they cannot be
-    exhausted.
-    """
+    """The possible values at one position. ``values``: all of them if few, None if they cannot run out."""
 
     values: Values | None = None
 
     def has_other(self, taken: Iterable[Hashable]) -> bool:
-        """Return whether there is a value besides the used ones."""
+        """Return whether any value is unused."""
         return self.values is None or not self.values.issubset(taken)
 
 
 @dataclass(slots=True, eq=False)
 class ObjectShape:
-    """An object of named members: their names and fields, the required ones as bits, and the bounds on their number.
+    """An object of named members, with names and fields, the required ones as bits, and bounds on their
+    number.
 
-    ``ranks``: the order of members; those of one rank come in any order.
+    ``ranks``: the order of members. Members of the same rank come in any order.
     """
 
     names: tuple[str, ...]
@@ -72,18 +71,16 @@ class ObjectShape:
         return ObjectFrame(self, 0, 0, frozenset(found), found)
 
     def rest(self, written: int, rank: int) -> list[int]:
-        """Return the members that may still come."""
+        """Return the members that may still follow."""
         return [i for i, place in enumerate(self.ranks) if place >= rank and not written >> i & 1]
 
     def has_end(self, count: int, rest: Sequence[int]) -> bool:
-        """Return whether the object can be completed with the given number of members written, and these
-        still possible.
-        """
+        """Return whether the object can be completed after ``count`` members, with ``rest`` possible."""
         needed = sum(self.required >> i & 1 for i in rest)
         return count + needed <= self.high and min(count + len(rest), self.high) >= self.low
 
     def lives(self, written: int, rank: int, candidates: dict[Hashable, dict[str, Hashable]]) -> bool:
-        """Return whether some completion is not a candidate. Cost: members times candidates, at most squared."""
+        """Return whether some completion is not a candidate. Cost: at most members squared times candidates."""
         rest = self.rest(written, rank)
         count = written.bit_count()
         if self.required & ~written & ~sum(1 << i for i in rest) or not self.has_end(count, rest):
@@ -119,9 +116,9 @@ class ObjectShape:
 
 
 class ObjectFrame:
-    """A position inside an object: the members written, as bits, and the candidates.
+    """A position inside an object, with the written members as bits, and the candidates.
 
-    ``index``: the member whose value is being written, -1 between members. ``rank``: of the last member.
+    ``index``: the member whose value is being written, -1 between members. ``rank``: that of the last member.
     """
 
     __slots__ = ("_forbidden", "_members", "candidates", "index", "rank", "shape", "written")
@@ -150,7 +147,7 @@ class ObjectFrame:
         return self._members
 
     def forbidden(self) -> Values:
-        """Return the values of the current member after which no completion is left."""
+        """Return the values of the current member that would leave no completion."""
         if self._forbidden is None:
             shape, name = self.shape, self.shape.names[self.index]
             split: dict[Hashable, dict[Hashable, dict[str, Hashable]]] = {}
@@ -176,7 +173,7 @@ class ObjectFrame:
         return ObjectFrame(shape, written, shape.ranks[self.index], frozenset(same), same)
 
     def may_begin(self, index: int) -> bool:
-        """Return whether a member may come next: some value of it leads to a completion."""
+        """Return whether a member may come next, that is, whether a value of it leads to a completion."""
         shape = self.shape
         rank = shape.ranks[index]
         if self.written >> index & 1 or rank < self.rank:
@@ -187,7 +184,7 @@ class ObjectFrame:
         return not self.candidates or shape.fields[index].has_other(self.at(index).forbidden())
 
     def may_go_on(self) -> bool:
-        """Return whether any member may come next."""
+        """Return whether another member may come next."""
         return any(map(self.may_begin, range(len(self.shape.names))))
 
     def may_close(self) -> bool:
@@ -210,8 +207,8 @@ class ObjectFrame:
 
 @dataclass(slots=True, eq=False)
 class ArrayShape:
-    """An array: the fields of the leading items, and of the others; the bounds on their number, and whether
-    they are unique.
+    """An array, with the fields of its leading items and of the others, the bounds on the number of items,
+    and whether items must be unique.
     """
 
     fields: tuple[Field, ...]
@@ -232,7 +229,7 @@ class ArrayShape:
         return ArrayFrame(self, 0, frozenset(found), NONE_USED)
 
     def has_end(self, count: int, used: UsedValues, more: Iterable[Hashable] = ()) -> bool:
-        """Return whether the remaining required items can be distinct, given the number of items written.
+        """Return whether the remaining required items can be distinct, after the given number of items.
 
         Positions with few values are matched to values by augmenting paths; others are never exhausted.
         """
@@ -253,7 +250,7 @@ class ArrayShape:
         return has_matching(few)
 
     def lives(self, count: int, used: UsedValues, candidates: Iterable[Hashable], value: Hashable) -> bool:
-        """Return whether an array can be completed without being a candidate, after one more item with this value."""
+        """Return whether, after one more item with this value, some completion of the array is not a candidate."""
         more: tuple[Hashable, ...] = (value,)
         todo: list[tuple[int, list[Any], tuple[Hashable, ...]]] = [(count + 1, list(candidates), more)]
         while todo:
@@ -283,9 +280,7 @@ class ArrayShape:
 
 
 class ArrayFrame:
-    """A position inside an array: the number of items written, their values if they must be unique, and the
-    candidates.
-    """
+    """A position inside an array: the number of items, their values if unique, and the candidates."""
 
     __slots__ = ("_forbidden", "candidates", "count", "shape", "used")
 
@@ -297,7 +292,7 @@ class ArrayFrame:
         self._forbidden: Iterable[Hashable] | None = None
 
     def forbidden(self) -> Any:
-        """Return the values of the next item that are used, or after which no completion is left."""
+        """Return the values of the next item that are used, or would leave no completion."""
         if self._forbidden is None:
             shape, place = self.shape, self.count + 1
             asked = {c[place] for c in self.candidates if len(c) > place}  # type: ignore[arg-type,index]
@@ -339,7 +334,7 @@ class ArrayFrame:
         return self.count >= self.shape.low and all(len(c) != size for c in self.candidates)  # type: ignore[arg-type]
 
     def may_be(self, index: int) -> bool:
-        """Return whether the next item is the one at an index; the last index stands for all others."""
+        """Return whether the next item may be the one at an index; the last index means all later items."""
         last = len(self.shape.fields)
         return self.may_go_on() and min(self.count, last) == index
 
@@ -355,7 +350,7 @@ class ArrayFrame:
 
 @dataclass(slots=True, eq=False)
 class Forbidden:
-    """Used values, and other forbidden ones: queried and iterated like a set."""
+    """The used values and other forbidden values, which can be queried and iterated like a set."""
 
     dead: Values
     used: UsedValues
@@ -369,7 +364,7 @@ class Forbidden:
 
 
 def forbidden(state: Hashable) -> Any:
-    """Return the values that the next value must not have. Other actions are not affected."""
+    """Return the values that the next value must not have; none for states of other kinds."""
     if isinstance(state, UsedValues):
         return state
     return state.forbidden() if isinstance(state, ObjectFrame | ArrayFrame) else ()
@@ -402,7 +397,7 @@ def has_matching(few: Sequence[Sequence[Hashable]]) -> bool:
 
 
 Gate = Callable[[Any], bool]
-"""Asks a frame whether something may come next."""
+"""A test of a frame: whether something may come next."""
 
 
 # -- what is asked while a text is read ------------------------------------------------------------------
@@ -410,7 +405,7 @@ Gate = Callable[[Any], bool]
 
 @dataclass(slots=True, eq=False)
 class Enter:
-    """The action of an opening bracket: the frame inside it. ``alone``: the enclosing frame is irrelevant."""
+    """The action of an opening bracket: enter a frame. ``alone``: the enclosing frame is irrelevant."""
 
     shape: ObjectShape | ArrayShape
     alone: bool
@@ -433,12 +428,12 @@ class AtKey:
 
 @ir.never_forbids
 def begin_set(_: Hashable, __: bytes) -> Hashable:
-    """Start an array for which only the used values matter, and no field can be exhausted."""
+    """Start an array for which only the used values matter, since no field can be exhausted."""
     return NONE_USED
 
 
 def may_repeat(used: Hashable, begun: bytes) -> bool:
-    """Return whether the JSON text of a used value, in any spelling, may have this prefix."""
+    """Return whether the JSON text of a used value may have this prefix, in any spelling."""
     if not isinstance(used, UsedValues):
         return isinstance(used, ArrayFrame | ObjectFrame)  # else the capture is another action's
     if not used or not begun:
@@ -452,7 +447,7 @@ def may_repeat(used: Hashable, begun: bytes) -> bool:
 
 @ir.may_forbid_if(may_repeat)
 def take(frame: Hashable, text: bytes) -> Hashable | None:
-    """Return the frame after a value; None if it is forbidden. Cost: linear in the text."""
+    """Return the frame after a value; None if the value is forbidden. Cost: linear in the text."""
     value = read_value(text)
     if isinstance(frame, UsedValues):
         return frame.adding(value)
@@ -462,13 +457,13 @@ def take(frame: Hashable, text: bytes) -> Hashable | None:
 
 @ir.never_forbids
 def take_left_over(frame: Hashable, text: bytes) -> Hashable | None:
-    """Do the same as ``take``, for values written without the forbidden ones."""
+    """Return the frame after a value that is not forbidden, as ``take`` does."""
     return take(frame, text)
 
 
 @dataclass(slots=True, eq=False)
 class GateOf:
-    """A resolver: an expression if a gate is open, else nothing."""
+    """A resolver to an expression if a gate is open, else to nothing."""
 
     expr: ir.Expr
     gate: Gate
@@ -479,14 +474,14 @@ class GateOf:
 
 @dataclass(slots=True, eq=False)
 class GateOfDepth(OfDepth):
-    """Like ``GateOf``, for a resolver of the layout."""
+    """Like ``GateOf``, but for a resolver of the layout."""
 
     resolver: Any
     gate: Gate
 
     @property
     def written(self) -> bytes:
-        """The text shown in diagrams."""
+        """The text for diagrams."""
         found: bytes = self.resolver.written
         return found
 
@@ -497,7 +492,7 @@ class GateOfDepth(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class BeginIf:
-    """A gate: whether an array or object of a shape can be started and completed."""
+    """A gate that tests whether an array or object of a shape can be started and completed."""
 
     shape: ObjectShape | ArrayShape
 
@@ -508,7 +503,7 @@ class BeginIf:
 
 @dataclass(slots=True, eq=False)
 class MayBegin:
-    """A gate: whether a member of an object, or an item at an index of an array, may come."""
+    """A gate that tests whether a member of an object, or an item at an index of an array, may come."""
 
     index: int
 
@@ -540,8 +535,8 @@ def is_near(number: Any) -> bool:
 
 
 class ScalarsLeft:
-    """A resolver: the scalars of a value that are not forbidden, in a style. ``few``: all of them by value,
-    if they are few.
+    """A resolver to the scalars of a value that are not forbidden, in a style. ``few``: all scalars by value,
+    if there are few.
     """
 
     __slots__ = ("body", "few", "plain_numbers", "value")
@@ -585,7 +580,7 @@ class ScalarsLeft:
         return options
 
     def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
-        """Return the spellings of numbers: those of the schema except for ``taken``."""
+        """Return the spellings of the schema's numbers except for ``taken``."""
         zeros, plain = not self.value.whole, self.plain_numbers
         try:
             return number_expr(numbers, zero_fractions=zeros, plain=plain)

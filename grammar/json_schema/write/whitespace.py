@@ -1,4 +1,4 @@
-"""The blanks allowed in JSON text; line breaks and indents, which depend on the depth."""
+"""The whitespace allowed in JSON text, with line breaks and indents, which depend on the depth."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _COLON: Final = ir.Literal(b":")
 # on them.
 
 START: Final = (0, None)
-"""The state that a text begins in: depth 0, and nothing else is known."""
+"""The state at the start of a text: the depth is 0, and nothing else is known."""
 
 
 class OfDepth:
-    """An action or resolver that depends on the depth, or changes it, and on nothing else."""
+    """An action or resolver that only depends on the depth, or changes it."""
 
     __slots__ = ()
 
@@ -49,8 +49,8 @@ class Deeper(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class LineBreak(OfDepth):
-    """A resolver: text, a line break and the indentation of the depth, or of another one. ``written``: the
-    text shown in diagrams.
+    """A resolver to text, a line break and the indentation for the depth, or for another depth. ``written``:
+    the text for diagrams.
     """
 
     written: bytes
@@ -58,13 +58,13 @@ class LineBreak(OfDepth):
     offset: int
 
     def __call__(self, state: Any) -> ir.Expr:
-        """Return the text as an expression. Cost: its length."""
+        """Return the text as an expression. Cost: linear in its length."""
         return ir.Literal(self.written + b"\n" + self.indent * (state[0] + self.offset))
 
 
 @dataclass(slots=True, eq=False)
 class BesideDepth:
-    """An action on the part of the state beside the depth."""
+    """An action on the part of the state other than the depth."""
 
     action: Callable[[Hashable, bytes], Hashable | None]
 
@@ -75,7 +75,7 @@ class BesideDepth:
 
 @dataclass(slots=True, eq=False)
 class ResolverBesideDepth:
-    """A resolver that depends on the part of the state beside the depth."""
+    """A resolver that depends on the part of the state other than the depth."""
 
     resolver: Callable[[Hashable], ir.Expr]
 
@@ -95,9 +95,9 @@ class ResolverBesideDepth:
 class Layout(NamedTuple):
     """The layout of the innermost array or object; it replaces the depth in the state.
 
-    ``indent``: that of one level, None before the first line break. ``depth``: the number of enclosing arrays
-    and objects with items on lines. ``inside``: the text before the closing bracket: nothing, a blank, or a
-    line break.
+    ``indent``: the indentation of one level, None before the first line break. ``depth``: the number of
+    enclosing arrays and objects with items on lines. ``inside``: the text before the closing bracket:
+    nothing, a space, or a line break.
     """
 
     indent: bytes | None
@@ -105,30 +105,30 @@ class Layout(NamedTuple):
     inside: bytes
 
     def line_break(self, depth: int) -> bytes:
-        """Return a line break and the given number of indents."""
+        """Return a line break and the indentation for a depth."""
         assert self.indent is not None
         return b"\n" + self.indent * depth
 
 
 class Bracket(OfDepth):
-    """The action of an opening bracket: the inside is empty until something follows."""
+    """The action of an opening bracket, whose inside is empty until something follows."""
 
     __slots__ = ()
     never_forbids = True
 
     def __call__(self, state: Any, _: bytes) -> Hashable:
-        """Return the state inside of the bracket."""
+        """Return the state inside the bracket."""
         return (state[0]._replace(inside=b""), state[1])
 
 
 class Opened(OfDepth):
-    """The action of blanks after an opening bracket."""
+    """The action of the whitespace after an opening bracket."""
 
     __slots__ = ()
     never_forbids = True
 
     def __call__(self, state: Any, text: bytes) -> Hashable:
-        """Return the state inside of the bracket."""
+        """Return the state inside the bracket."""
         layout = state[0]
         if text.startswith(b"\n"):
             indent = text[1:] if layout.indent is None else layout.indent
@@ -137,13 +137,13 @@ class Opened(OfDepth):
 
 
 class Opening(OfDepth):
-    """A resolver: the possible blanks after an opening bracket. ``written``: the text shown in diagrams."""
+    """A resolver to the possible whitespace after an opening bracket. ``written``: the text for diagrams."""
 
     __slots__ = ()
     written = b""
 
     def __call__(self, state: Any) -> ir.Expr:
-        """Return the texts as an expression. Cost: their length."""
+        """Return the texts as an expression. Cost: linear in their length."""
         layout = state[0]
         if layout.indent is None:
             breaks = [ir.Literal(b"\n" + indent) for indent in INDENTS]
@@ -153,13 +153,13 @@ class Opening(OfDepth):
 
 
 class Separator(OfDepth):
-    """A resolver: the comma between items and the blanks after it. ``written``: the text shown in diagrams."""
+    """A resolver to the item comma and the whitespace after it. ``written``: the text shown in diagrams."""
 
     __slots__ = ()
     written = b","
 
     def __call__(self, state: Any) -> ir.Expr:
-        """Return the text as an expression. Cost: its length."""
+        """Return the text as an expression. Cost: linear in its length."""
         layout = state[0]
         if layout.inside == b"\n":
             return ir.Literal(b"," + layout.line_break(layout.depth))
@@ -168,12 +168,12 @@ class Separator(OfDepth):
 
 @dataclass(slots=True, eq=False)
 class Closing(OfDepth):
-    """A resolver: a closing bracket and the blanks before it. ``written``: the bracket, as shown in diagrams."""
+    """A resolver to a closing bracket and the whitespace before it. ``written``: the bracket, for diagrams."""
 
     written: bytes
 
     def __call__(self, state: Any) -> ir.Expr:
-        """Return the text as an expression. Cost: its length."""
+        """Return the text as an expression. Cost: linear in its length."""
         layout = state[0]
         before = layout.line_break(layout.depth - 1) if layout.inside == b"\n" else layout.inside
         return ir.Literal(before + self.written)
@@ -187,12 +187,12 @@ _SPACED_COMMA: Final = ir.Sequence((_COMMA, ir.Repeat(_BLANK, 0, 1)))
 
 @dataclass(frozen=True, slots=True)
 class Whitespace:
-    """The blanks allowed between the parts of JSON text.
+    """The whitespace allowed between the parts of JSON text.
 
     ``open``: after `[` and `{`; ``close``: before `]` and `}`; ``empty``: between empty brackets; ``item``:
     with the comma between items; ``member``: with the colon. ``nested``: the depth matters, so every array
-    and object is a scope; ``start``: the initial state then. ``bracket``: the action of an opening bracket.
-    ``closing``: by closing bracket, the replacement of ``close`` and the bracket.
+    and object is a scope; ``start``: then the initial state. ``bracket``: the action of an opening bracket.
+    ``closing``: the replacement of ``close`` and the bracket, by closing bracket.
     """
 
     open: ir.Expr
@@ -211,7 +211,7 @@ class Whitespace:
         return bracket if self.bracket is None else ir.Capture(bracket, self.bracket)
 
     def end(self, bracket: ir.Literal) -> tuple[ir.Expr, ...]:
-        """Return a closing bracket after items or members, with the blanks before it."""
+        """Return a closing bracket after items or members, with the whitespace before it."""
         if self.closing is None:
             return (self.close, bracket)
         return (self.closing[bracket.data],)
@@ -224,9 +224,9 @@ class Whitespace:
     def of(cls, option: Any) -> Whitespace:
         """Return the meaning of the option ``whitespace=``, the same object for the same option.
 
-        ``None`` or ``"any"``, ``"compact"``, ``"single"``, ``{"max": n}``, ``{"separators": (item, member)}``,
-        ``{"pattern": regex}``, ``{"indent": n or blanks}`` (with ``"separators"`` if they are others than
-        ``json.dumps`` has beside an indent), or a ``Whitespace``. Raises: SchemaError for anything else.
+        ``None`` or ``"any"``, ``"compact"``, ``"single"``, ``{"max": n}``, ``{"separators": (item,
+        member)}``, ``{"pattern": regex}``, ``{"indent": n or whitespace}`` (with ``"separators"`` if they
+        differ from those of ``json.dumps``), or a ``Whitespace``. Raises: SchemaError for anything else.
         """
         if option is None or option == "any":
             return _DEFAULT
@@ -269,7 +269,7 @@ def _check_separators(item: str, member: str) -> None:
 
 
 def _everywhere(blank: ir.Expr, note: str) -> Whitespace:
-    """Return one expression of blanks wherever JSON allows them inside the value."""
+    """Return the option that allows ``blank`` wherever JSON allows whitespace inside the value."""
     item, member = ir.Sequence((blank, _COMMA, blank)), ir.Sequence((blank, _COLON, blank))
     return Whitespace(blank, blank, blank, item, member, note=note)
 
@@ -289,7 +289,7 @@ def _pattern(source: str) -> Whitespace:
 
 @lru_cache(64)
 def _separators(item: str, member: str) -> Whitespace:
-    """Return exactly these separators, as in ``json.dumps(separators=…)``, and no other blanks."""
+    """Return exactly these separators, as in ``json.dumps(separators=…)``, without other whitespace."""
     _check_separators(item, member)
     note = f"exactly the separators {item!r} and {member!r}"
     nothing = ir.EPSILON
@@ -302,7 +302,7 @@ def _separators(item: str, member: str) -> Whitespace:
 def _indented(indent: str, item: str, member: str) -> Whitespace:
     """Return a line break before every item, member and closing bracket, and ``indent`` for each level.
 
-    This is exactly the output of ``json.dumps(indent=…, separators=…)``; empty brackets contain no blanks.
+    This is exactly the output of ``json.dumps(indent=…, separators=…)``; empty brackets are closed at once.
     """
     _check_separators(item, member)
     if indent.strip(" \t") or len(indent) > MAX_INDENT:

@@ -1,1 +1,1 @@
-"""The semantics of one flavour's syntax (ECMAScript, Python, Rust), for the reader in ``pattern``."""
+"""The semantics of each flavour's syntax (ECMAScript, Python, Rust), for the reader in ``pattern``."""

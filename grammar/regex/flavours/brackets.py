@@ -1,4 +1,4 @@
-"""Classes in brackets: plain ones (ECMA without v, Python), and nested ones with set operations (Rust, ECMA v)."""
+"""Classes in brackets: plain ones (ECMA without v, Python), or nested with set operations (Rust, ECMA with v)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BracketReader:
     """Reads ``[…]`` with nested classes if there are operators between them, each operand a union.
 
     ``lead``: a leading `]` is literal. ``set_in_range``: a hyphen next to a set is literal. ``rust``: POSIX
-    classes, a leading hyphen is literal, blanks are ignored in verbose mode.
+    classes are allowed, a leading hyphen is literal, and verbose mode ignores whitespace.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BracketReader:
         return self.nested(start, 1)
 
     def skip(self, position: int) -> int:
-        """Return the offset after ignored blanks and comments."""
+        """Return the offset after ignored whitespace and comments."""
         if not (self.rust and self.flags & 8):
             return position
         text, end = self.reader.text, self.reader.end
@@ -135,7 +135,7 @@ class BracketReader:
         return (classes.complement(ranges, self.universe) if negated else ranges), position
 
     def check_operand(self, operator: str, items: int, ranged: bool, start: int, position: int) -> None:
-        """Report an operand that ECMA does not allow: anything but one character, set or class."""
+        """Report an operand that ECMA does not allow, which is not one character, set or class."""
         if operator and not self.rust and (items != 1 or ranged):
             self.reader.problems.add(
                 "G007",
@@ -171,7 +171,7 @@ class BracketReader:
         return position
 
     def range(self, low: int, high: int, first: int, after: int) -> None:
-        """Add a range."""
+        """Add a range of characters."""
         if low <= high:
             self.members.append((low, high))
             return

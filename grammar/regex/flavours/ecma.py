@@ -1,8 +1,8 @@
-"""ECMA-262 patterns as in browsers: the `u` grammar where it is valid, and Annex B otherwise.
+"""ECMA-262 patterns as in browsers: with the `u` grammar where it is valid, and Annex B otherwise.
 
 Without the flag `u` or `v`, `\\p{…}` and `\\u{…}` have the meaning of `u` (as JSON Schema's suite requires),
-and identity escapes and lone brackets that of Annex B. With the flag, the grammar is the strict one. Matching
-is by code points, never by UTF-16 units.
+and identity escapes and lone brackets the meaning of Annex B. With the flag, the strict grammar applies.
+Matching is by code points, never by UTF-16 units.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class EcmaFlavour(Flavour):
         return "", ""
 
     def group_help(self, start: int) -> str:
-        """Return advice on a group that Python supports and this flavour does not; empty if Python does not either."""
+        """Return advice on a group that only Python supports; empty if Python does not support it either."""
         if self.reader.text.startswith("?P", start + 1):
             return 'this is a group of Python: pass flavor="python"'
         flags = _PYTHON_FLAGS.match(self.reader.text, start + 1)
@@ -127,7 +127,7 @@ class EcmaFlavour(Flavour):
         return super().special_group(frame, node, outer)
 
     def reference(self, letter: str, start: int) -> bool:
-        """Refuse `\\1` and `\\k<name>` if there is such a group; otherwise they need not be references."""
+        """Refuse `\\1` and `\\k<name>` if such a group exists; otherwise they need not be references."""
         reader, text = self.reader, self.reader.text
         if letter and letter in "123456789":
             after = start + 2

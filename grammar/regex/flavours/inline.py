@@ -1,8 +1,8 @@
-"""The inside of ``/…/`` in the EBNF dialect: it always matches a whole text.
+"""The inside of ``/…/`` in the EBNF dialect: a regex always matches a whole text.
 
-Classes, groups, alternation, dot, escapes and quantifiers; a lazy quantifier has the same strings as a greedy
-one. Constructs that are not regular without context (anchors, look-around, back-references) are refused by
-name.
+Supported are classes, groups, alternation, dot, escapes and quantifiers; lazy quantifiers have the same
+strings as greedy ones. Constructs that are not regular without context (anchors, look-around,
+back-references) are refused by name.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def character(code: int, ignore_case: bool, span: Span | None) -> Expr:
 def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector) -> Expr:
     """Return the expression of the regex between two offsets of ``text``.
 
-    ``flags``: letters of i (ignore case), s (`.` matches line breaks too), x (blanks and `#` comments are
+    ``flags``: letters of i (ignore case), s (`.` matches line breaks too), x (whitespace and `#` comments are
     ignored), u (no effect). Problems go to the collector; the expression is then a best guess.
     """
     reader = Reader(text[start:end], sum(FLAGS.get(flag, 0) for flag in set(flags)), False, InlineFlavour)

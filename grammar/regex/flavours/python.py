@@ -1,4 +1,4 @@
-"""Python's ``re`` patterns, of text and of bytes, as of Python 3.11."""
+"""Patterns of Python's ``re`` for text and for bytes, as of Python 3.11."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 
 @cache
 def unicode_word() -> Ranges:
-    r"""Return the characters that `\w` matches in text: letters, everything numeric, and the underscore."""
+    r"""Return the characters that `\w` matches in text: letters, numeric characters, underscore."""
     return charclass.normalize((*category("L"), *category("N"), (0x5F, 0x5F)))
 
 
@@ -237,11 +237,11 @@ MAX_OPTIONS: Final = 50  # alternatives, of which each repeats those before it
 
 
 class NotAtomic(Exception):
-    """The matching order of a node cannot be expressed by lookaheads."""
+    """The error that lookaheads cannot express the matching order of a node."""
 
 
 def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int, as_bytes: bool) -> tuple[Node, bool]:
-    """Return the node without backtracking, and whether assertions were needed.
+    """Return the node in a form without backtracking, and whether this needed assertions.
 
     ``lazy``: the lazy repetitions, by identity. A node of fixed length can end only in one place.
     Raises: NotAtomic.

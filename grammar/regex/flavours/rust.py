@@ -1,7 +1,7 @@
 """Patterns of the Rust crate ``regex``: no look-around, classes with set operations, `(?-u)` for bytes.
 
-A text pattern is one for ``regex::Regex``: parts with `(?-u)` must not match parts of characters. A bytes
-pattern is one for ``regex::bytes::Regex``.
+Text patterns are those of ``regex::Regex``, where parts with `(?-u)` must not match parts of characters.
+Bytes patterns are those of ``regex::bytes::Regex``.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _CR_LINE_END: Final[Pairs] = (
 
 
 def _of_bytes(side: Side) -> Side:
-    """Return an ASCII-only side; bytes that are not characters count as other characters."""
+    """Return a side with only ASCII characters; bytes that are not characters count as other characters."""
     ranges, edge = side
     beyond = ranges[-1][1] == ir.MAX_CODE_POINT and side != ANYTHING
     return (with_invalid(ranges), edge) if beyond else side
@@ -231,7 +231,7 @@ class RustFlavour(Flavour):
         return table_set("bin", "White_Space") if flags & U else charclass.SPACE
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
-        r"""Read `\pL`, `\p{…}` or the same with P."""
+        r"""Read `\pL`, `\p{…}`, `\PL` or `\P{…}`."""
         text, first = self.reader.text, start + 2
         if text.startswith("{", first):
             close = text.find("}", first)
@@ -266,7 +266,7 @@ class RustFlavour(Flavour):
 def rust_reader(text: str, flags: int, as_bytes: bool) -> Reader:
     """Return a reader of a pattern of Rust's ``regex``.
 
-    Characters stay characters even in a bytes pattern; only parts with (?-u) are about bytes.
+    Even a bytes pattern consists of characters; only parts with (?-u) consist of bytes.
     """
     if as_bytes:
         text = text.encode("latin-1").decode("utf-8", "replace")

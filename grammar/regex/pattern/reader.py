@@ -1,8 +1,8 @@
-"""The reader shared by the flavours: groups, alternation, sequences and quantifiers, in one pass with an
+"""The reader shared by the flavours, for groups, alternation, sequences and quantifiers: one pass with an
 explicit stack.
 
-The flavour defines escapes, classes, dots, anchors and kinds of groups. Problems are collected, and reading
-continues after them, so that all are reported at once.
+The flavour defines escapes, classes, dots, anchors and kinds of groups. Reading continues after a problem, so
+that all problems are reported at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PLAIN_SPACED: Final = re.compile(r"[^\\\[\](){}.*+?|^$\s#]+")
 
 @lru_cache(classes.MAX_CACHED)
 def variants(char: str, folding: str) -> Ranges | None:
-    """Return the case-insensitive equals of a character; None if there are no others."""
+    """Return the characters that equal a character case-insensitively; None if there are no others."""
     code = ord(char)
     ranges = folded(((code, code),), folding)
     return None if ranges == ((code, code),) else ranges
@@ -55,7 +55,7 @@ _CLASSES: Final[dict[object, tuple[Ranges, int]]] = {}  # that were read, with t
 
 
 class Frame:
-    """An open group: its finished alternatives, the current sequence, the flags in force."""
+    """An open group, with its finished alternatives, the current sequence, and the flags in force."""
 
     __slots__ = ("alternatives", "flags", "item_start", "items", "kind", "start")
 
@@ -104,7 +104,7 @@ class Flavour(ABC):
 
     @abstractmethod
     def dot(self, flags: int) -> Ranges:
-        """Return the expression for `.`."""
+        """Return the characters that `.` matches."""
 
     @abstractmethod
     def anchor(self, char: str, flags: int) -> Node:
@@ -112,18 +112,18 @@ class Flavour(ABC):
 
     @abstractmethod
     def folding(self, flags: int) -> str:
-        """Return the name of the case folding in force."""
+        """Return the name of the case folding that is in force."""
 
     @abstractmethod
     def named_set(self, letter: str, flags: int) -> Ranges:
-        r"""Return the set for `\d`, `\w` or `\s`."""
+        r"""Return the set of characters of `\d`, `\w` or `\s`."""
 
     def universe(self, flags: int) -> Ranges:
-        """Return the characters that a negated class is relative to."""
+        """Return all characters, of which a negated class is the complement."""
         return classes.BYTES if self.reader.as_bytes else charclass.ANY
 
     def escape(self, frame: Frame) -> None:
-        """Read the escape at the position, outside of a class."""
+        """Read the escape at the position, outside a class."""
         reader, start = self.reader, self.reader.position
         letter = reader.text[start + 1 : start + 2]
         if letter and letter in self.boundaries:
@@ -220,15 +220,15 @@ class Flavour(ABC):
         return flags
 
     def wrong_flags(self, match: re.Match[str]) -> tuple[str, str]:
-        """Return the problem of a group of flags, and the expected form; empty if there is none."""
+        """Return the problem of a group of flags, and the expected form; empty without a problem."""
         return "", ""
 
     def set_flags(self, frame: Frame, flags: int) -> None:
-        """Set flags from here on."""
+        """Set the flags from here on."""
         frame.flags, frame.item_start = flags, -1
 
     def other_group(self, frame: Frame, start: int) -> str:
-        """Read the beginning of another kind of group, or a whole one; return None if there is none."""
+        """Read another kind of group, or only its beginning; return None if there is none."""
         return ""
 
     def group_help(self, start: int) -> str:
@@ -236,7 +236,7 @@ class Flavour(ABC):
         return ""
 
     def not_quantifier(self, frame: Frame) -> None:
-        """Read a brace that is not a quantifier."""
+        """Read a brace that does not begin a quantifier."""
         start = self.reader.position
         self.reader.position += 1
         if not self.needs_braces:
@@ -261,16 +261,16 @@ class Flavour(ABC):
         return read_bounds(match[1], match[2], match[3])
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
-        """Return the node for a group that is more than parentheses."""
+        """Return the node for a group with a special meaning."""
         self.reader.asserted += 1
         return Look(node, "<" not in frame.kind, "!" in frame.kind, frame.start)
 
     def make_atomic(self, node: Node, start: int) -> Node:
-        """Return a node without backtracking; only called if repetitions may be possessive."""
+        """Return a node without backtracking; only called in flavours with possessive repetitions."""
         return node
 
     def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
-        """Add one character out of a set."""
+        """Add one character of a set."""
         self.reader.add_set(frame, ranges, start)
 
     def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
@@ -294,7 +294,7 @@ class Reader:
         self.flavour = flavour(self)
 
     def name_group(self, name: re.Match[str]) -> None:
-        """Read the name of a group; a name may be used once, or once in each alternative."""
+        """Read the name of a group. A name may be used once, or once in each alternative."""
         place = {frame: len(frame.alternatives) for frame in self.stack}
         before = self.names.setdefault(name[1], [])
         for other in before:
@@ -307,7 +307,7 @@ class Reader:
         self.position = name.end()
 
     def read(self) -> Node:
-        """Return the tree of the pattern; a best guess if there are problems."""
+        """Return the tree of the pattern; if there are problems, an approximation."""
         text, end = self.text, self.end
         stack, flavour = self.stack, self.flavour
         spend(2 * end)
@@ -386,7 +386,7 @@ class Reader:
         frame.item_start = start
 
     def add_set(self, frame: Frame, ranges: Ranges, start: int) -> None:
-        """Add one character out of a set."""
+        """Add one character of a set."""
         frame.items.append(self.one_of(ranges))
         frame.item_start = start
 
@@ -408,7 +408,7 @@ class Reader:
         frame.item_start = start if self.flavour.quantifies_anchors else -1
 
     def bracket(self, frame: Frame) -> None:
-        """Read a class, or reuse an equal one read before."""
+        """Read a class, or reuse an equal one that was read before."""
         text, start, flags = self.text, self.position, frame.flags
         flavour = self.flavour
         match = flavour.class_end.match(text, start)
@@ -542,7 +542,7 @@ class Reader:
         )
 
     def refuse(self, what: str, start: int, end: int, help: str = "") -> None:
-        """Report a construct that no finite automaton, or not this flavour, supports."""
+        """Report a construct that finite automata, or this flavour, cannot support."""
         self.problems.add("G009", f"{what} is not supported{self.flavour.where}", start, end, help=help)
         self.position = end
 
@@ -611,6 +611,6 @@ def check_bounds(low: int, high: int | None, start: int, end: int, problems: Col
 
 
 def read_number(digits: str) -> int:
-    """Return the value of decimal digits; more than twelve of them are read as one above ``MAX_COUNT``."""
+    """Return the value of decimal digits; more than twelve digits are read as ``MAX_COUNT + 1``."""
     # beyond 12 digits the value does not matter: it is refused (and int() of many digits is slow)
     return int(digits) if len(digits) <= 12 else MAX_COUNT + 1

@@ -1,4 +1,4 @@
-"""The result of the readers: expressions in which assertions may occur as zero-width items.
+"""The result of readers: expressions in which assertions may occur as zero-width items.
 
 An assertion is not an expression of ``ir``; ``assertions.py`` compiles it away. A *side* describes the
 character allowed on one side of a position: the ranges of code points, and whether the edge of the text is
@@ -26,7 +26,7 @@ NEWLINE: Final[Ranges] = ((0x0A, 0x0A),)
 
 @ir.immutable
 class Edge:
-    """An assertion about the two characters around a position: one of the pairs (left, right) holds."""
+    """An assertion on the two characters around a position: they satisfy one of the pairs (left, right)."""
 
     pairs: Pairs
     offset: int = field(default=0, compare=False)
@@ -35,7 +35,7 @@ class Edge:
 
 @ir.immutable
 class Look:
-    """A lookahead or a lookbehind: the body can (``negative``: cannot) be matched from here, or up to here."""
+    """A lookahead or lookbehind: the body can (``negative``: cannot) be matched from here, or up to here."""
 
     body: Node
     ahead: bool
@@ -52,7 +52,7 @@ Node: TypeAlias = "ir.Expr | Edge | Look"
 
 
 class TooEntangled(Exception):
-    """The assertions cannot be split; ``node`` is one of them."""
+    """The error that assertions cannot be split; ``node`` is one of them."""
 
     def __init__(self, node: Edge | Look | None = None) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ def node_sequence(items: Iterable[Node]) -> ir.Expr:
 
 
 def node_choice(items: Iterable[Node]) -> ir.Expr:
-    """Return any of the nodes."""
+    """Return the alternatives of the nodes."""
     return ir.Choice(tuple(items))  # type: ignore[arg-type]
 
 
@@ -95,7 +95,7 @@ def node_repeat(item: Node, low: int, high: int | None) -> ir.Repeat:
 
 # recursion is as deep as groups are nested, which the reader limits
 def takes_nothing(node: Node) -> bool:
-    """Return whether the node consists of assertions, so that it never reads a character."""
+    """Return whether a node consists only of assertions, so that it never reads a character."""
     match node:
         case Edge() | Look():
             return True
@@ -109,7 +109,7 @@ def takes_nothing(node: Node) -> bool:
 
 
 def node_children(node: Node) -> tuple[Node, ...]:
-    """Return the direct subexpressions, those of assertions included."""
+    """Return the direct subexpressions, including the bodies of assertions."""
     match node:
         case Look(body):
             return (body,)
@@ -147,7 +147,7 @@ def walk_nodes(node: Node) -> Iterator[Node]:
 
 
 def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr | None:
-    """Return the whole-text matches in the usual case, anchors only at the ends; None otherwise."""
+    """Return the whole-text matches in the usual case of anchors only at the ends; None otherwise."""
     items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
     first = isinstance(items[0], Edge) and items[0].pairs == START
     last = isinstance(items[-1], Edge) and items[-1].pairs == END
@@ -162,7 +162,8 @@ def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr
 
 
 def widths(node: Node, as_bytes: bool = False) -> tuple[int, int | None]:
-    """Return the least and the greatest number of characters (``as_bytes``: of bytes) of a node; None for no bound.
+    """Return the least and the greatest number of characters (``as_bytes``: of bytes) of a node; None: no
+    bound.
 
     Recursion is as deep as groups are nested, which the reader limits.
     """

@@ -1,4 +1,4 @@
-"""Case-insensitive equality of characters, in each way that the flavours define it."""
+"""Case-insensitive equality of characters, as each flavour defines it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SPECIAL: Final[dict[str, tuple[tuple[int, ...], ...]]] = {
 
 
 def fold(ranges: Ranges, folding: str) -> Ranges:
-    """Return the ranges with all case-insensitive equals of their characters.
+    """Return the ranges with all characters that equal theirs case-insensitively.
 
     Cost: ASCII is fast; other ranges go through all characters with case, about 1 ms.
     """
@@ -38,7 +38,7 @@ def fold(ranges: Ranges, folding: str) -> Ranges:
 
 @lru_cache(4096)
 def folded(ranges: Ranges, folding: str) -> Ranges:
-    """Return the result of ``fold`` without charging its work to the request."""
+    """Return the result of ``fold``, but charge no work to the request."""
     if ranges == charclass.ANY:
         return ranges
     if folding == DIALECT:
@@ -72,7 +72,7 @@ def _members(ranges: Ranges) -> int:
 
 @cache
 def _upper_classes() -> dict[int, tuple[int, ...]]:
-    """Map each character to all those with the same upper case, as in ECMA-262's Canonicalize."""
+    """Map each character to all characters with the same upper case, as in ECMA-262's Canonicalize."""
     groups: dict[str, list[int]] = {}
     for code in folding_classes():
         char = chr(code)

@@ -1,6 +1,6 @@
 r"""The names in `\p{…}`: general categories, scripts and properties, from a precomputed table.
 
-The Unicode version is that of the table, regardless of Python's. The table is unpacked at the first use.
+The table determines the Unicode version, regardless of Python's. The table is unpacked at the first use.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class UnknownProperty(Exception):
 
 @cache
 def _table() -> tuple[bytes, dict[str, dict[str, tuple[int, int]]], dict[str, dict[str, str]]]:
-    """Return the unpacked data; by kind the position of each set; by kind the set's name for each exact name.
+    """Return the unpacked data, the positions of sets by kind, and the names of sets by kind and exact name.
 
     Cost: about 2 ms, once.
     """
@@ -111,7 +111,7 @@ def table_set(kind: str, name: str) -> Ranges:
 
 @cache
 def folding_classes() -> dict[int, tuple[int, ...]]:
-    """Map each character to all those that are equal under simple case folding, including itself."""
+    """Map each character to all characters that equal it under simple case folding, including itself."""
     values = _numbers("fold", "simple")
     result: dict[int, tuple[int, ...]] = {}
     at = 0
@@ -137,7 +137,7 @@ def category(short: str) -> Ranges:
 
 @cache
 def script(name: str, extended: bool) -> Ranges:
-    """Return the characters of a script by its full name, including shared ones."""
+    """Return the characters of a script by its full name; ``extended``: including shared characters."""
     kind = "scx" if extended and name in _table()[1]["scx"] else "sc"
     return table_set(kind, name)
 
@@ -155,7 +155,7 @@ def _special(name: str) -> Ranges | None:
 
 @cache
 def ecma_property(written: str) -> Ranges:
-    r"""Return the characters of ECMA's `\p{written}`; names are exact there.
+    r"""Return the characters of ECMA's `\p{written}`; ECMA requires exact names.
 
     Raises: UnknownProperty.
     """
@@ -189,14 +189,14 @@ def ecma_property(written: str) -> Ranges:
 
 
 def _loose(name: str) -> str:
-    """Return a name without case, blanks, hyphens and underscores, and without a leading "is" (UAX 44, LM3)."""
+    """Return a name without case, spaces, hyphens, underscores, and a leading "is" (UAX 44, LM3)."""
     bare = name.lower().replace("_", "").replace("-", "").replace(" ", "")
     return bare[2:] if bare.startswith("is") and len(bare) > 2 else bare
 
 
 @cache
 def _loose_names() -> dict[str, dict[str, str]]:
-    """Map by kind the loose names to the exact ones."""
+    """Map the loose names of each kind to the exact ones."""
     result = {
         kind: {_loose(s): exact for s, exact in spelled.items()} for kind, spelled in _table()[2].items()
     }
@@ -211,7 +211,7 @@ def _loose_names() -> dict[str, dict[str, str]]:
 
 @cache
 def rust_property(written: str) -> Ranges:
-    r"""Return the characters of Rust's `\p{written}`; names are loose there, and scripts need no prefix.
+    r"""Return the characters of Rust's `\p{written}`; Rust accepts loose names, and scripts need no prefix.
 
     Raises: UnknownProperty.
     """

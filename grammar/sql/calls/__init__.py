@@ -1,4 +1,4 @@
-"""The SQL functions and their numbers of arguments; calls and blanks as expressions.
+"""SQL functions with their numbers of arguments, and the expressions of calls and whitespace.
 
-Independent of the names in scope.
+This room is independent of the names in scope.
 """

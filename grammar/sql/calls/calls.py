@@ -1,4 +1,4 @@
-"""The functions that a query may call: the lists of each dialect, and the caller's own.
+"""The functions that a query may call, from the lists of each dialect and of the caller.
 
 The lists (``…_functions.json``) are generated from the databases' own catalogues by
 ``lab/benchmarks/sql_catalogue.py``.
@@ -39,7 +39,7 @@ FOLDER: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Arity:
-    """The allowed numbers of arguments: one of ``counts`` (sorted), or more than the last of them if ``open``."""
+    """The allowed numbers of arguments: those in ``counts`` (sorted) and, if ``open``, all greater ones."""
 
     counts: tuple[int, ...]
     open: bool = False
@@ -55,10 +55,10 @@ Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Names by kind and arity, as pairs, so that results can be cached; ``unlisted`` are names outside the
+    """Names by kind and arity, as pairs, so that results can be cached. ``unlisted``: names outside the
     dialect's list, with any arguments.
 
-    ``types``: names of types, if the dialect has a list of them; a type's name calls its input function.
+    ``types``: names of types, if the dialect lists them; a type's name calls its input function.
     """
 
     groups: tuple[tuple[str, Arity, tuple[str, ...]], ...]
@@ -66,7 +66,7 @@ class Functions:
     types: tuple[str, ...] = ()
 
     def of(self, kind: str) -> Groups:
-        """Return the names of a kind."""
+        """Return the names of functions of a kind."""
         return {arity: names for of, arity, names in self.groups if of == kind}
 
 
@@ -87,7 +87,7 @@ def safe_functions(dialect: str) -> Functions:
 def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[str] | None) -> Functions:
     """Return the functions that a caller lists, with their arities in the dialect's list.
 
-    Raises: SQLError if a name is invalid, or ``forbidden``.
+    Raises: SQLError if a name is invalid, or matches ``forbidden``.
     """
     if isinstance(names, str | bytes):
         raise SQLError(f'functions: {names!r:.60} is neither None, "any" nor a list of names')
@@ -112,7 +112,7 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
 
 
 def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:
-    """Return the Python pattern of a regular expression in the grammar; for rules that list words."""
+    """Return a regular expression of the grammar as a Python pattern; only for rules that list words."""
 
     def spelled(expr: Expr) -> str:
         match expr:
@@ -214,7 +214,7 @@ def _any_arguments(dialect: str) -> Expr:
 
 
 def arguments(arity: Arity, item: str) -> Expr:
-    """Return a number of items separated by commas."""
+    """Return items separated by commas, in an allowed number."""
     ways: list[Expr] = [EPSILON] if 0 in arity.counts else []
     for low, high in _runs(arity):
         ways.append(
@@ -224,7 +224,7 @@ def arguments(arity: Arity, item: str) -> Expr:
 
 
 def _runs(arity: Arity) -> list[tuple[int, int | None]]:
-    """Return the counts from 1 on as ranges without gaps; the last one is open if more are allowed."""
+    """Return the allowed counts from 1 on as separate ranges; the last is open if more are allowed."""
     counts = [count for count in arity.counts if count]
     if not counts:
         return [(1, None)] if arity.open else []
@@ -238,7 +238,7 @@ def _each(groups: Groups, rest: Callable[[Arity], Expr]) -> list[Expr]:
 
 
 def words(names: tuple[str, ...]) -> Expr:
-    """Return any of the names, case-insensitively, and the blanks after it."""
+    """Return the alternatives of the names, case-insensitively, and the whitespace after them."""
     return seq(Choice(tuple(map(caseless, names))), WORD_END, SKIP)
 
 
@@ -262,7 +262,7 @@ def caseless(text: str) -> Expr:
 
 
 def sign(text: str) -> Expr:
-    """Return a punctuation character and the blanks after it."""
+    """Return a punctuation character and the whitespace after it."""
     return seq(Literal(text.encode()), SKIP)
 
 
@@ -306,7 +306,7 @@ def _digit(low: int, high: int) -> Expr:
 
 
 def without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
-    """Remove the rules without any function left, and the alternatives that use them."""
+    """Remove the rules for which no function is left, and the alternatives that use these rules."""
     empty = {name for name, body in bodies.items() if body == NOTHING}
     if not empty:
         return bodies
@@ -330,8 +330,8 @@ CHOICES: Final = {
 class QuerySpelling(NamedTuple):
     """The spelling of queries; ``profile`` provides the defaults.
 
-    ``keywords``: "upper" for capitals only. ``blanks``: "single" for at most one space. ``double_quotes``:
-    the meaning of "…" over a SQLite schema.
+    ``keywords``: "upper" for only capitals. ``blanks``: "single" for at most one space. ``double_quotes``:
+    the meaning of double quotes over a SQLite schema.
     """
 
     profile: OneOf["exact", "model"] = "exact"
@@ -341,7 +341,7 @@ class QuerySpelling(NamedTuple):
     double_quotes: OneOf["names", "strings"] = "names"
 
     def checked(self, dialect: str) -> QuerySpelling:
-        """Return it with the profile's defaults. Raises: SQLError for invalid values."""
+        """Return the spelling with the profile's defaults. Raises: SQLError for invalid values."""
         for name, allowed in CHOICES.items():
             value = getattr(self, name)
             if value not in allowed and not (value is None and name in ("blanks", "keywords")):
@@ -370,7 +370,7 @@ class QuerySpelling(NamedTuple):
 
 
 def _is_keyword(body: Expr) -> bool:
-    """Return whether a rule consists of words, or letters of one."""
+    """Return whether a rule consists of words or of the letters of a word."""
     match body:
         case Sequence(items) | Choice(items):
             return all(map(_is_keyword, items))

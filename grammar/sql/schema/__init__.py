@@ -1,4 +1,4 @@
 """Read the tables and columns of a database from DDL, a SQLite file or a server, and check arguments.
 
-Independent of queries.
+This room is independent of queries.
 """

@@ -28,7 +28,7 @@ _UNKNOWN_CHAR: Final = 'unrecognized token: "'
 
 
 def read_ddl(text: str, dialect: str) -> Schema:
-    """Return the tables that the statements of a text create, in the dialect given by name.
+    """Return the tables that the statements of a text create in the named dialect.
 
     Raises: SQLError with line, column and an excerpt if a statement cannot be read.
     """
@@ -62,7 +62,7 @@ def _read_sqlite(text: str) -> Schema:
 
 
 def _allow(action: int, first: str | None, *_: str | None) -> int:
-    """Restrict statements to the in-memory database. Settings of a dump (PRAGMA) are ignored."""
+    """Restrict statements to the in-memory database. A dump's settings (PRAGMA) are ignored."""
     if action == sqlite3.SQLITE_PRAGMA:
         return sqlite3.SQLITE_IGNORE
     if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
@@ -71,7 +71,7 @@ def _allow(action: int, first: str | None, *_: str | None) -> int:
 
 
 def split_statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (offset, statement) as SQLite's shell splits them: at a `;` that ends a statement, including triggers."""
+    """Yield (offset, statement) as SQLite's shell splits them: at each `;` that ends a statement or a trigger."""
     start = scanned = 0
     at = text.find(";")
     while at >= 0 and scanned < MAX_SCANNED:
@@ -90,7 +90,7 @@ def _stripped(start: int, statement: str) -> tuple[int, str]:
 
 
 def _plain(message: str) -> str:
-    """Return SQLite's message in words that fit a text of statements."""
+    """Return SQLite's message in words that fit a text with several statements."""
     if _UNFINISHED in message:
         return "the statement is not finished"
     if message == "interrupted":

@@ -42,8 +42,8 @@ _PLACE = re.compile(r"from (?:line )?(\d+):(\d+)")
 def read_postgres(text: str) -> Schema:
     """Return the tables that statements create. Statements about rows, indexes, rights and the like are ignored.
 
-    Raises: SQLError with the position: the text is not SQL, a statement about tables is unsupported, a table
-        does not exist; also without sqlglot, which the extra ``sql`` installs.
+    Raises: SQLError with the position if the text is not SQL, a statement about tables is unsupported, or a
+    table does not exist; also without sqlglot, which the extra ``sql`` installs.
     """
     try:
         import sqlglot
@@ -104,7 +104,7 @@ class _Reader:
         self.place = (0, 1)  # of the statement being read: offset and length of its first word
 
     def read(self, tokens: list[Token]) -> None:
-        """Apply one statement; one that is not about a table changes nothing."""
+        """Apply one statement; statements that are not about tables change nothing."""
         self.place = (tokens[0].start, len(tokens[0].text))
         words = [token.text.upper() for token in tokens]
         verb = words[0]
@@ -183,7 +183,7 @@ class _Reader:
         return ddl_error(self.text, *self.place, message)
 
     def key(self, table: exp.Table) -> Key:
-        """Return the schema and the name that a reference in a new statement has."""
+        """Return the schema and the name to which a reference in a new statement refers."""
         return (_name(table.args["db"]) if table.args.get("db") else self.path[0], _name(table.this))
 
     def find(self, table: exp.Table) -> Key:
@@ -248,7 +248,7 @@ class _Reader:
             raise self.error("this definition of a column is not understood")
 
     def columns_of(self, query: exp.Query, view: str) -> list[str]:
-        """Return the names of a query's columns. Raises: SQLError if PostgreSQL would generate one."""
+        """Return the names of a query's columns. Raises: SQLError if PostgreSQL would generate a name."""
         from sqlglot import exp
         from sqlglot.errors import SqlglotError
         from sqlglot.optimizer.qualify import qualify

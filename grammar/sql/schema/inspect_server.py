@@ -1,4 +1,4 @@
-"""Read the tables of a database that SQLAlchemy connects to."""
+"""Read the tables of a database to which SQLAlchemy connects."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def sqlite_path(url: str) -> Path:
 def make_engine(url: str | URL, **options: Any) -> Engine:
     """Create an engine without a connection pool; ``options`` go to the driver.
 
-    Raises: SQLError: the URL is invalid, its scheme is unknown, or its driver is not installed. No message
-        shows a password.
+    Raises: SQLError if the URL is invalid, its scheme is unknown, or its driver is not installed. No message
+    shows a password.
     """
     with _alchemy():
         import sqlalchemy
@@ -100,9 +100,7 @@ def make_engine(url: str | URL, **options: Any) -> Engine:
 
 
 def _try_engine(url: URL, options: dict[str, Any]) -> Engine | str:
-    """Return an engine, or the reason why there is none. A string rather than an error, which would keep the
-    driver's message.
-    """
+    """Return an engine, or the reason why there is none: a string, since errors keep the driver's message."""
     import sqlalchemy
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError
     from sqlalchemy.pool import NullPool
@@ -125,7 +123,7 @@ def _try_engine(url: URL, options: dict[str, Any]) -> Engine | str:
 def connected(source: object, **options: Any) -> Iterator[Connection]:
     """Connect to a source. A Connection is used directly, and left open.
 
-    Raises: SQLError with the database's message if it cannot be reached or refuses.
+    Raises: SQLError with the database's message if the database is unreachable or refuses.
     """
     with _alchemy():
         import sqlalchemy
@@ -225,7 +223,7 @@ def _alchemy() -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """Return a driver's message in one line: without SQLAlchemy's frame, hints and repetitions."""
+    """Return a driver's message in one line, without SQLAlchemy's frame, hints and repetitions."""
     text = str(getattr(error, "orig", None) or error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in lines:  # psycopg tries several addresses, and says so in a line of its own

@@ -61,8 +61,8 @@ def read_file(path: Path) -> Schema:
 def read_connection(connection: sqlite3.Connection) -> Schema:
     """Return the tables and views visible to a connection, including attached databases.
 
-    Left out are SQLite's own tables, the shadow tables of virtual ones, and those that SQLite itself cannot
-    use: views of deleted tables, virtual tables whose module is missing.
+    This excludes SQLite's own tables, shadow tables of virtual tables, and tables that SQLite itself cannot
+    use: views of deleted tables, and virtual tables whose module is missing.
 
     Raises: SQLError if the catalogue cannot be read, or SQLite is older than 3.37.
     """
@@ -95,7 +95,7 @@ def read_connection(connection: sqlite3.Connection) -> Schema:
 def _in_order(
     cursor: sqlite3.Cursor, found: list[tuple[str, str, str, int]]
 ) -> list[tuple[str, str, str, int]]:
-    """Sort tables by creation: a model sees first the tables that their author wrote first."""
+    """Sort tables in the order of creation, so that a model sees them in their author's order."""
     places: dict[tuple[str, str], int] = {}
     for database in dict.fromkeys(row[0] for row in found):
         master = "sqlite_temp_master" if database == "temp" else f"{quoted(database)}.sqlite_master"

@@ -32,7 +32,7 @@ Source: TypeAlias = (
 
 
 def read_schema(source: Source, dialect: str) -> Schema:
-    """Read the tables and columns of a database, of a description, or of the statements that make it.
+    """Read tables and columns from a database, from a description, or from the statements that create it.
 
     ``source`` is one of
         a Schema, which is checked;
@@ -41,8 +41,8 @@ def read_schema(source: Source, dialect: str) -> Schema:
         a database's URL (text with ``://``), or an Engine, Connection or URL of SQLAlchemy;
         text with CREATE statements, in the dialect.
 
-    Raises: SQLError: the source cannot be read or is for another dialect, it has no tables, or a name is
-        impossible.
+    Raises: SQLError if the source cannot be read, is for another dialect or has no tables, or a name is
+    impossible.
     Cost: one query per table for SQLite, one query for PostgreSQL; only the catalogue is read.
     """
     wanted = dialect_name(dialect)
@@ -56,7 +56,7 @@ def read_schema(source: Source, dialect: str) -> Schema:
 
 
 def _count(schema: Schema) -> None:
-    """Count the work of reading the names. Raises: BudgetError if they exceed the input limit."""
+    """Count the work of reading the names. Raises: BudgetError if the names exceed the input limit."""
     size = 0
     for table in schema.tables:
         size += len(table.name) + sum(4 + len(column.name) for column in table.columns)

@@ -1,4 +1,4 @@
-"""Tables and columns: the representation of a schema, and checks of names."""
+"""The representation of a schema as tables and columns, with checks of names."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table or view and its columns, in the order of ``*``.
+    """A table or view with its columns, in the order of ``*``.
 
     ``implicit``: names that can be used but are not in ``*``: ``rowid`` and hidden columns in SQLite,
     ``ctid`` and the like in PostgreSQL. ``schema`` is None if the source has no schemas. ``key``: the columns
-    of the primary key, if read from a PostgreSQL server; after GROUP BY of these all columns of the table may
-    be used.
+    of the primary key, if it was read from a PostgreSQL server; after GROUP BY of these, all columns of the
+    table may be used.
     """
 
     name: str
@@ -73,9 +73,9 @@ def schema_from_names(names: Mapping[Any, Iterable[str] | Mapping[str, str]], di
 
 
 def check_schema(schema: Schema) -> None:
-    """Refuse names that are impossible in the dialect: those that are not text, or duplicates.
+    """Refuse names that are impossible in the dialect: non-strings and duplicates.
 
-    Raises: SQLError. SQLite compares names without regard to the case of ASCII letters, PostgreSQL exactly.
+    Raises: SQLError. SQLite ignores the case of ASCII letters in names; PostgreSQL compares exactly.
     """
     if not schema.tables:
         raise SQLError("schema: there are no tables")
@@ -108,7 +108,7 @@ def check_schema(schema: Schema) -> None:
 
 
 def fold(name: str) -> str:
-    """Return the name for comparison: without regard to the case of ASCII letters."""
+    """Return the name in the form for comparison, which ignores the case of ASCII letters."""
     return name.translate(_FOLD)
 
 

@@ -1,4 +1,4 @@
-"""Passwords in the names of databases: their possible positions, and messages that do not show them."""
+"""Passwords in database names: their possible positions, and their removal from messages."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _PLAIN_NAME: Final = re.compile(r"[\w.\-]*")
 
 
 def possible_secrets(source: str) -> list[str]:
-    """Return all possible passwords in a URL, in a string of ``key=value``, or in an attempt at one.
+    """Return all possible passwords in a URL, in a string of ``key=value``, or in a faulty form of these.
 
-    Each as written, and decoded. The longest come first.
+    Each password is listed as written and decoded. The longest come first.
     """
     found: set[str] = set()
     for text in (source, unquote(source), unquote_plus(source)):
@@ -80,7 +80,7 @@ def hide(text: str, secrets: Sequence[str]) -> str:
 
 
 def shown_file(path: object) -> str:
-    """Return the name of a file for messages: hidden if it may be a URL or settings with a password."""
+    """Return the name of a file for messages, hidden if it could be a URL or settings with a password."""
     text = str(path)
     if possible_secrets(text) or -1 < text.find(":") < text.rfind("@") or re.search(r"\w\s*=", text):
         return "(the name is not shown, since it may hold a password; a URL begins with its scheme, as postgresql://)"
@@ -88,7 +88,7 @@ def shown_file(path: object) -> str:
 
 
 def shown_url(url: URL) -> str:
-    """Return the plain parts of a parsed URL, which can only contain names."""
+    """Return those parts of a parsed URL that can only contain names."""
     host, database = url.host or "", url.database or ""
     if not _is_plain(url):
         return f"{url.drivername}://…"
@@ -102,7 +102,7 @@ def _is_plain(url: URL) -> bool:
 
 
 def driver_words(said: str, url: URL) -> str:
-    """Return a driver's message about a URL, without secrets; empty if secrets could be anywhere in the URL."""
+    """Return a driver's message about a URL, without secrets; empty if secrets could be anywhere."""
     if _may_be_cut(url) or (not _is_plain(url) and not url.drivername.startswith("sqlite")):
         return "the driver refuses it, in words that could show parts of this unusual URL; check its host, database and options"
     return hide(said, url_secrets(url))
@@ -115,7 +115,7 @@ def _may_be_cut(url: URL) -> bool:
 
 
 def url_secrets(url: URL) -> list[str]:
-    """Return the secrets of a parsed URL: its password, and the values of such names in its query."""
+    """Return the secrets of a parsed URL: its password, and the values of secret names in its query."""
     found = [] if url.password is None else [str(url.password)]
     query: Mapping[str, Any] = url.query
     for key, value in query.items():
@@ -125,9 +125,9 @@ def url_secrets(url: URL) -> list[str]:
 
 
 def check_unambiguous(source: str, url: URL) -> None:
-    """Refuse a URL in which a part of the password may be read as something else, and be shown or sent.
+    """Refuse a URL in which part of the password could be parsed as something else, and be shown or sent.
 
-    Raises: SQLError, which shows no part of it.
+    Raises: SQLError, which shows no part of the URL.
     """
     scheme, _, after = source.partition("://")
     stray = "@" in f"{url.host or ''}{url.database or ''}"

@@ -1,7 +1,7 @@
-"""Actions of positions in a query, and their registration for rules.
+"""Actions for positions in a query, and their registration for rules.
 
 An action maps the state and the captured text to the state after it, or to None if the text may not end
-there. There is then always another continuation: for an expression an operator, for a name a letter.
+there. Another continuation then always exists: an operator after an expression, a letter after a name.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _beginnings(names: frozenset[str]) -> frozenset[str]:
 
 
 def tells_names_apart(names: Callable[[Any], frozenset[str] | None]) -> Callable[[Action], Action]:
-    """Mark an action for which all names outside of the query's ``names`` are equivalent; if that is None, none are."""
+    """Mark an action for which all names outside the query's ``names`` are equivalent; for None, no names are."""
     return tells_apart(names, _may_be_one_of)
 
 
@@ -96,7 +96,7 @@ PLACES: Final[dict[str, Places]] = {"sqlite": {}, "postgres": {}}
 
 
 def place(*names: str, of: str = "") -> Callable[[Action], Action]:
-    """Return a decorator that registers an action for the named rules. ``of``: the only dialect that has it."""
+    """Return a decorator that registers an action for the named rules. ``of``: its only dialect."""
 
     def enter(action: Action) -> Action:
         for dialect, places in PLACES.items():
@@ -108,7 +108,7 @@ def place(*names: str, of: str = "") -> Callable[[Action], Action]:
 
 
 def sets(*names: str, of: str = "", **changes: Any) -> None:
-    """Register an action that changes fields of the query, and never forbids, for the named rules."""
+    """Register an action for the named rules that changes fields of the query, and forbids nothing."""
 
     @place(*names, of=of)
     @never_forbids
@@ -118,7 +118,7 @@ def sets(*names: str, of: str = "", **changes: Any) -> None:
 
 
 def forbids(*names: str, of: str = "") -> Callable[[Callable[[Any], bool]], Callable[[Any], bool]]:
-    """Return a decorator that registers an action that forbids by a test of the query, and changes nothing."""
+    """Return a decorator that registers a test of the query as an action that forbids, and changes nothing."""
 
     def enter(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
         @place(*names, of=of)
@@ -179,7 +179,7 @@ def open_exists(query: Query, _text: bytes) -> Query:
 @place("DERIVED_OPEN")
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
-    """Begin a query in FROM; it must not repeat column names that are needed once and already provided."""
+    """Begin a query in FROM. Column names that are needed once and already provided must not be repeated."""
     query.decide_before_from()
     owes = must_read_next(query)
     if query.join.link == "natural" or query.depth > MAX_DEPTH - owes:
@@ -207,7 +207,7 @@ def open_operand(query: Query, _text: bytes) -> Query | None:
 @place("LATERAL_L")
 @reads_at_most(0)
 def check_lateral(query: Query, _text: bytes) -> Query | None:
-    """Begin LATERAL: the query after it sees the tables to its left."""
+    """Begin LATERAL, after which the query sees the tables to its left."""
     if query.join.link == "natural" or query.join.side == "right":
         return None
     if query.depth > MAX_DEPTH - must_read_next(query):
@@ -220,7 +220,7 @@ sets("WITH_RECURSIVE", with_recursive=True)
 
 @place("CTE_NAME")
 def name_cte(query: Query, text: bytes) -> Query | None:
-    """Name a CTE; it must not shadow anything."""
+    """Name a CTE. The name must not shadow anything."""
     name = query.catalog.read(text)
     if name in query.visible_relations() or name in cte_shadow(query):
         return None
@@ -290,7 +290,7 @@ def begin_bare(query: Query, _text: bytes) -> Query:
 
 @forbids("VALUES_V")
 def must_read(query: Query) -> bool:
-    """Return whether rows of VALUES, which come from no table, are forbidden."""
+    """Return whether VALUES are forbidden because rows must come from a table."""
     return query.reading.owes
 
 
@@ -298,7 +298,7 @@ def must_read(query: Query) -> bool:
 @never_forbids
 @reads_at_most(0)
 def begin_values(query: Query, _text: bytes) -> Query:
-    """Begin rows."""
+    """Begin the rows of VALUES."""
     return _begin(query, "values")
 
 
@@ -345,7 +345,7 @@ def _heading(query: Query) -> Iterator[Item]:
 
 @forbids("query")
 def part_is_not_covered(query: Query) -> bool:
-    """Return whether the part has aggregates and an ungrouped selected item."""
+    """Return whether the part has both aggregates and an ungrouped selected item."""
     return not covered(query)
 
 
@@ -379,7 +379,7 @@ def end_values(query: Query, text: bytes) -> Query | None:
 
 
 def _end_value(query: Query, text: bytes) -> Query | None:
-    """End a value. The first row names the columns: by their numbers, in SQLite also by a string in double quotes.
+    """End a value. The first row names the columns, by number or, in SQLite, by a string in double quotes.
 
     PostgreSQL's rules record no ``column``, so only numbers are used.
     """
@@ -413,7 +413,7 @@ def take_star(query: Query, _text: bytes) -> Query | None:
 @place("STAR_OF")
 @reads_at_most(0)
 def take_star_of(query: Query, _text: bytes) -> Query | None:
-    """Select all columns of a table, which must be one of FROM."""
+    """Select all columns of a table, which must be in FROM."""
     alias = query.qualifier
     if query.phase != "list" or query.expect is not None or alias is None or not star_fits(query):
         return None
@@ -441,7 +441,7 @@ def _end_target(query: Query, data: bytes, phase: str) -> Query | None:
 
 
 def _named_item(query: Query, text: str, size: int) -> Item | None:
-    """Return the selected item of SQLite, named by its label, or by its column if it is only a column."""
+    """Return SQLite's selected item, named by its label, or by its column if it is only a column."""
     target = query.target
     name = target.label
     own: tuple[str, str] | None = None
@@ -457,7 +457,7 @@ def _named_item(query: Query, text: str, size: int) -> Item | None:
 
 
 def _figured_item(query: Query, text: str, size: int) -> Item | None:
-    """Return the selected item of PostgreSQL, named by its label or by its expression."""
+    """Return PostgreSQL's selected item, named by its label or by its expression."""
     target = query.target
     item = target.item(target.label)
     if target.star is not None:
@@ -479,7 +479,7 @@ def _kinds_of_text(query: Query) -> tuple[bool, bool]:
 
 
 def _may_be_named(kinds: tuple[bool, bool], begun: bytes) -> bool:
-    """Return whether the beginning of a text may determine the name of a column, where that matters."""
+    """Return whether a text with this beginning may name a column, where column names have effects."""
     matters, is_postgres = kinds
     return matters or (
         not is_postgres and TO_BE_NAMED.fullmatch(begun.decode("utf-8", "replace")) is not None
@@ -500,7 +500,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 @tells_apart(_kinds_of_text, _may_be_named)
 def end_targets(query: Query, text: bytes) -> Query | None:
-    """End the select list; FROM follows."""
+    """End the select list before FROM."""
     return _end_target(query, text, "from") if list_fits(query) else None
 
 
@@ -523,7 +523,7 @@ def end_bare(query: Query, text: bytes) -> Query | None:
 @never_forbids
 @reads_at_most(0)
 def link_comma(query: Query, _text: bytes) -> Query:
-    """Join by a comma; in PostgreSQL, ON after it does not see the tables before it."""
+    """Join by a comma; in PostgreSQL, a later ON does not see the tables before the comma."""
     return query._replace(join=Join("comma"), comma=0 if query.catalog.dialect.later else len(query.sources))
 
 
@@ -582,7 +582,7 @@ def joined(query: Query, name: str, relation: Relation) -> Query:
 @place("ALIAS", "FREE_ALIAS")
 @tells_names_apart(said_aliases)
 def take_alias(query: Query, text: bytes) -> Query | None:
-    """Name the last table; the name must be unused, and the table must have the columns needed under it."""
+    """Name the last table; the name must be unused, and the table must have the columns that it needs."""
     alias = query.catalog.read(text)
     *others, last = query.sources
     relation = last.relation
@@ -635,7 +635,7 @@ def end_source(query: Query, _text: bytes) -> Query | None:
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
-    """End FROM: every need is satisfied."""
+    """End FROM after checking that every need is satisfied."""
     ended = end_joined(query)
     if ended is None or star_room(ended) or ended.reading.lacks():
         return None
@@ -649,7 +649,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
 
 
 def _resolved(query: Query) -> list[Item]:
-    """Return the items with stars expanded; in PostgreSQL with the tables of their columns, without outer ones."""
+    """Return the items with stars expanded; in PostgreSQL also with the tables of their inner columns."""
     groups = query.catalog.dialect.groups
     counts = query.counts()
 
@@ -701,12 +701,12 @@ def has_no_more_columns(query: Query) -> bool:
 
 @forbids("USING_CLOSE")
 def lacks_columns(query: Query) -> bool:
-    """Return whether a column would be ambiguous that USING does not name yet."""
+    """Return whether a column would be ambiguous because USING does not name it yet."""
     return not must_use(query) <= set(query.join.using)
 
 
 def begin_table_call(columns: tuple[str, ...]) -> Action:
-    """Return the action for a function's name in FROM; ``columns`` of its rows, () if its alias names the only one."""
+    """Return the action for a function's name in FROM. ``columns``: its columns, () if an alias names the only one."""
 
     def begin(query: Query, _text: bytes) -> Query:
         return query._replace(phase="lateral", calling=columns)
@@ -730,7 +730,7 @@ def end_table_call(query: Query, _text: bytes) -> Query:
 
 
 def _noted(query: Query | None, *entry: str) -> Query | None:
-    """Return the query with a name or a call of the expression recorded, if it may name a result column."""
+    """Return the query with a record of the expression's name or call, if it may name a result column."""
     if query is None:
         return None
     if query.catalog.dialect.groups:
@@ -772,7 +772,7 @@ def take_member(query: Query, text: bytes) -> Query | None:
 
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
-    """Use a text in double quotes, which must not be a name; for a selected text it is the name anyway."""
+    """Use a text in double quotes, which must not be a name, except that a selected text becomes the name."""
     name = query.catalog.read(text)
     return _noted(use_text(query, name), "column", name)
 
@@ -803,7 +803,7 @@ def take_group_label(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 @tells_apart(of_postgres, begins_ordinal)
 def end_group_item(query: Query, data: bytes) -> Query | None:
-    """End an expression of GROUP BY; a number is that of a selected item, which must not contain an aggregate."""
+    """End an expression of GROUP BY; a number refers to a selected item, which must not contain an aggregate."""
     n = ordinal(query, data)
     groups = query.catalog.dialect.groups
     ended = query._replace(log=())
@@ -828,7 +828,7 @@ def end_group_item(query: Query, data: bytes) -> Query | None:
 
 @forbids("group_items")
 def is_not_covered(query: Query) -> bool:
-    """Return whether a selected item is neither grouped nor computed from groups."""
+    """Return whether a selected item is neither grouped nor computed only from groups."""
     return not covered(query)
 
 
@@ -838,7 +838,7 @@ sets("HAVING_WORD", phase="having")
 @place("HAVING_H")
 @reads_at_most(0)
 def begin_covered_having(query: Query, _text: bytes) -> Query | None:
-    """Begin HAVING; without GROUP BY all rows form one group."""
+    """Begin HAVING. Without GROUP BY, all rows form one group."""
     if query.recursive:
         return None
     having = query._replace(phase="having", grouping=query.grouping._replace(begun=True))
@@ -874,9 +874,9 @@ def begin_chosen(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 @tells_apart(of_postgres, begins_ordinal)
 def end_order_item(query: Query, data: bytes) -> Query | None:
-    """End an expression of ORDER BY; a number is that of a selected item.
+    """End an expression of ORDER BY; a number refers to a selected item.
 
-    In PostgreSQL a name alone refers to an item in preference to a column.
+    In PostgreSQL, a single name refers to an item rather than to a column.
     """
     n = ordinal(query, data)
     log = query.log
@@ -927,7 +927,7 @@ def begin_ranking(query: Query, _text: bytes) -> Query:
 
 @never_forbids
 def begin_window_call(query: Query, text: bytes) -> Query:
-    """Begin a function with a window; it may contain aggregates, but no other window."""
+    """Begin a function with a window. It may contain aggregates, but no other window."""
     return _called(in_a_window(query), text)
 
 

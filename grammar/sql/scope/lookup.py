@@ -1,7 +1,7 @@
 """The names visible at a position, and the resolution of names.
 
 In PostgreSQL, unlike in SQLite, ON sees only the tables that it joins, LATERAL those to its left, labels of
-the select list are not columns, and after GROUP BY only grouped columns may be used outside of aggregates.
+the select list are not columns, and after GROUP BY only grouped columns may be used outside aggregates.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NAMED_BY_ALIAS: Final = "()"  # the name of what a function gives whose column i
 
 
 def identity(sources: tuple[Source, ...], name: str) -> Use:
-    """Return the column for an unqualified name; one merged by a join is a separate column."""
+    """Return the column for an unqualified name; a merged column of a join is a separate column."""
     if any(name in source.merged for source in sources):
         return "", name
     return next(source.alias for source in sources if name in source.relation.names), name
@@ -59,7 +59,7 @@ def listed_columns(scope: Query) -> frozenset[str]:
 
 
 def _candidates(scope: Query, alias: str | None) -> list[Relation]:
-    """Return the candidates for the table with this name in FROM."""
+    """Return the tables that may have this name in FROM."""
     relations = listed_relations(scope)
     if alias is not None and alias in relations:
         return [relations[alias], *(r for r in scope.catalog.qualified if r.name == alias)]
@@ -108,7 +108,7 @@ def seen_labels(scope: Query) -> set[str]:
 
 
 def _needing(query: Query, depth: int, scope: Query, name: str, alias: str | None = None) -> Query:
-    """Return the query with a recorded column that FROM of the query ``depth`` levels out must supply."""
+    """Return the query with a record that FROM of the query ``depth`` levels out must supply a column."""
     own = bool(scope.in_aggregate) and (scope.catalog.dialect.groups or not depth)
     if alias is None:
         needs = scope.needs.with_column(name, own)
@@ -122,9 +122,7 @@ def _needing(query: Query, depth: int, scope: Query, name: str, alias: str | Non
 
 
 def use_column(query: Query, name: str, start: int = 0) -> Query | None:
-    """Return the state after a name was used as a column, from the scope ``start`` levels out; None if it is
-    unknown.
-    """
+    """Return the state after a use of a column, from ``start`` levels out; None if the name is unknown."""
     for depth, scope in visible(query):
         if depth < start:
             continue
@@ -157,9 +155,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
 
 
 def use_text(query: Query, name: str) -> Query | None:
-    """Return the state after a text in double quotes, which is a column if one has that name; None if one may
-    have it.
-    """
+    """Return the state after a text in double quotes, a column if one has this name; None if one may have it."""
     if name in IMPLICIT:
         return None
     for depth, scope in scopes(query):
@@ -192,7 +188,7 @@ def _seen_source(scope: Query, alias: str) -> Source | None:
 
 
 def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
-    """Return the table names allowed before a dot, and whether any other is, as one defined later by FROM."""
+    """Return the table names allowed before a dot, and whether others are, as names that FROM may define."""
     found: set[str] = set()
     hidden: set[str] = set()
     for _, scope in visible(query):
@@ -214,7 +210,7 @@ def _fitting(scope: Query, alias: str) -> list[Relation]:
 
 
 def seen_members(query: Query) -> dict[str, str]:
-    """Return the columns, with their spelling, allowed after the qualifier and a dot."""
+    """Return the columns, with their spelling, that are allowed after the qualifier and a dot."""
     alias = query.qualifier
     assert alias is not None
     found: dict[str, str] = {}
@@ -230,7 +226,7 @@ def seen_members(query: Query) -> dict[str, str]:
 
 
 def may_be_new(query: Query) -> bool:
-    """Return whether the column after the qualifier and a dot may be one that only the following FROM defines."""
+    """Return whether the following FROM may define the column after the qualifier and a dot."""
     assert query.qualifier is not None
     for _, scope in visible(query):
         if scope.phase == "list":
@@ -241,7 +237,7 @@ def may_be_new(query: Query) -> bool:
 
 
 def use_member(query: Query, name: str, start: int = 0, alias: str | None = None) -> Query | None:
-    """Return the state after ``alias.name``, None if it is unknown; like :func:`use_column`."""
+    """Return the state after ``alias.name``, None if the name is unknown; like :func:`use_column`."""
     alias = query.qualifier if alias is None else alias
     assert alias is not None
     for depth, scope in visible(query):
@@ -269,7 +265,7 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
 
 
 def leave_needs(query: Query) -> Query | None:
-    """Return the state after the end of FROM: unmet needs are passed to enclosing queries; None if they cannot be met.
+    """Return the state after FROM, with unmet needs passed to enclosing queries; None if they cannot be met.
 
     A name must not be supplied twice. Columns within an aggregate must be supplied here.
     """
@@ -310,7 +306,7 @@ def leave_needs(query: Query) -> Query | None:
 
 @of_last
 def said_tables(query: Query) -> frozenset[str]:
-    """Return the names before a dot with individual meanings: of an existing table, or one to be read, or needed."""
+    """Return the names with a meaning of their own before a dot: those of tables existing, readable, or needed."""
     found: set[str] = set(query.catalog.schemas)
     scope: Query | None = query
     while scope is not None:
@@ -328,7 +324,7 @@ def _tells_all(query: Query) -> bool:
 
 @of_last
 def said_columns(query: Query) -> frozenset[str] | None:
-    """Return the unqualified columns that were mentioned, or belong to another query; None for all."""
+    """Return the unqualified columns that were mentioned or belong to another query; None for all."""
     alike = frozenset[str]()
     said = query.needs.columns | query.needs.strings | query.banned
     if query.phase == "list":
@@ -390,7 +386,7 @@ def covered(query: Query) -> bool:
 
 
 def determined(query: Query, use: Use) -> bool:
-    """Return whether a column has one value in each group: it, or the key of its table, is grouped."""
+    """Return whether a column has one value in each group, since it or its table's key is grouped."""
     if use in query.grouping.columns:
         return True
     source = query.source(use[0]) if use[0] else None
@@ -400,7 +396,7 @@ def determined(query: Query, use: Use) -> bool:
 
 
 def with_grouped(query: Query, n: int) -> Query:
-    """Return the query after GROUP BY named a selected item by its number, from 0."""
+    """Return the query after GROUP BY referred to a selected item by its number, from 0."""
     column = query.items[n].column
     by = query.grouping
     columns = by.columns if column is None else by.columns | {column}
@@ -408,7 +404,7 @@ def with_grouped(query: Query, n: int) -> Query:
 
 
 def order_names(query: Query) -> frozenset[str]:
-    """Return the names of selected items that ORDER BY can use alone, outside of set operations."""
+    """Return the names of selected items that ORDER BY can use by themselves, outside set operations."""
     if query.phase not in CLOSED:
         return frozenset()
     return _names_of(query, query.known_items() if query.catalog.dialect.groups else query.items)
@@ -426,7 +422,7 @@ def _names_of(query: Query, items: tuple[Item, ...]) -> frozenset[str]:
 
 
 def output_names(items: tuple[Item, ...]) -> frozenset[str]:
-    """Return the names that refer to one selected item, or to several that are the same column."""
+    """Return the names that refer to one selected item, or to several that are all the same column."""
     by_name: dict[str, list[int]] = {}
     for n, item in enumerate(items):
         if item.name is not None:
@@ -442,7 +438,7 @@ def _is_one(items: tuple[Item, ...], name: str, where: list[int]) -> bool:
 
 
 def is_ambiguous(items: tuple[Item, ...], name: str) -> bool:
-    """Return whether a name alone may refer to more than one selected item."""
+    """Return whether a single name may refer to more than one selected item."""
     where = [n for n, item in enumerate(items) if item.name == name]
     if where:
         return not _is_one(items, name, where)
@@ -497,15 +493,14 @@ MOST_COLUMNS: Final = 2  # of a function in FROM
 
 
 def must_read_next(query: Query) -> bool:
-    """Return whether FROM must name a table first: a star may leave no room for another one after it."""
+    """Return whether FROM must name a table first, because a star may leave no room for a later one."""
     return query.reading.lacks() and (star_room(query) is not None or query.depth >= MAX_DEPTH)
 
 
 def readable(query: Query) -> frozenset[str]:
     """Return the tables that FROM may name next, as spelled.
 
-    A table that would make a needed name ambiguous is left out, unless USING or NATURAL can merge the
-    columns.
+    This excludes tables that would make a needed name ambiguous, unless USING or NATURAL can merge columns.
     """
     query.decide_before_from()
     counts = query.counts()
@@ -546,7 +541,7 @@ def _joins_naturally(query: Query, relation: Relation) -> bool:
 
 
 def common_columns(query: Query) -> frozenset[str]:
-    """Return the columns that USING may still name: those of the last table and one to its left."""
+    """Return the columns that USING may still name: those of both the last table and one to its left."""
     counts, usable = counts_of(query.sources[:-1]), usable_of(query.sources[:-1])
     if query.comma:
         return frozenset()
@@ -565,7 +560,7 @@ def must_use(query: Query) -> frozenset[str]:
 
 
 def is_named(query: Query) -> bool:
-    """Return whether the last table has a unique name, and the columns needed under it."""
+    """Return whether the last table has a unique name, and has the columns needed under this name."""
     last = query.sources[-1]
     if last.named or not last.alias:
         return True
@@ -629,7 +624,7 @@ def may_call(query: Query) -> bool:
 
 
 def star_fits(query: Query) -> bool:
-    """Return whether a star may be selected here: it is the only one, and leaves no excess column, if that matters."""
+    """Return whether a star may be selected: it is the only one, and adds no excess columns, if they matter."""
     if query.reading.owes and query.depth >= MAX_DEPTH:  # no query in FROM could have what no table has
         return False
     return query.expect is None or (not query.has_star() and len(query.items) < query.expect)
@@ -646,9 +641,9 @@ def list_fits(query: Query) -> bool:
 
 
 def star_room(query: Query) -> int | None:
-    """Return how many columns the next tables of FROM must have, None if that is irrelevant.
+    """Return the number of columns that the next tables of FROM must have, None if it is irrelevant.
 
-    FROM can always provide them: a query in FROM selects as many as required.
+    FROM can always provide them, since a query in FROM can select any number.
     """
     if query.expect is None or not query.has_star():
         return None
@@ -727,7 +722,7 @@ OTHER_NAMES: Final = frozenset(
 
 
 class Figure(NamedTuple):
-    """The name of a column: ``name``, None if it cannot be written; or one of ``maybe``, None for any."""
+    """The name of a column: ``name``, None if it cannot be written; else one in ``maybe``, None for any."""
 
     name: str | None
     maybe: frozenset[str] | None = frozenset()
@@ -736,8 +731,8 @@ class Figure(NamedTuple):
 def figure(text: str, log: Log) -> Figure:
     """Return PostgreSQL's name for the column of an unlabelled expression.
 
-    Source: FigureColname of PostgreSQL's parser: the last name of a column or function, through casts and
-    parentheses; operators have none.
+    Source: FigureColname of PostgreSQL's parser: the last part of a column's or function's name, also inside
+    casts and parentheses; operators have none.
     """
     if log is None or len(text) >= KEPT:
         return Figure(None, None)
@@ -784,7 +779,7 @@ def plain_column(text: str, log: Log) -> Use | None:
 
 
 def same_text(text: str, log: Log) -> tuple[str, Log] | None:
-    """Return a key that only equal expressions share; None if there is none."""
+    """Return a key that only equal expressions share; None if no key can be determined."""
     if log is None or len(text) >= KEPT or SIGN.search(STRINGS.sub("''", text)):
         return None
     parts: list[str] = []
@@ -802,7 +797,7 @@ def _without_case(text: str) -> str:
 
 
 def ordinal(query: Query, data: bytes) -> int | None:
-    """Return the column number that GROUP BY or ORDER BY reads, -1 for an invalid one, None if it is not a number.
+    """Return the column number in GROUP BY or ORDER BY, -1 if it is invalid, None if there is no number.
 
     PostgreSQL reads no signs, and refuses other constants.
     """
@@ -825,12 +820,12 @@ def ordinal(query: Query, data: bytes) -> int | None:
 
 
 def of_postgres(query: Query) -> bool:
-    """Return whether an expression must be classified by its whole text."""
+    """Return whether expressions must be classified by their whole text."""
     return query.catalog.dialect.groups
 
 
 def begins_ordinal(is_postgres: bool, begun: bytes) -> bool:
-    """Return whether an expression may be a number, or its text is otherwise significant."""
+    """Return whether an expression may be a number, or its text has effects for another reason."""
     return is_postgres or LONG_INTEGER.fullmatch(begun.decode("utf-8", "replace")) is not None
 
 

@@ -1,4 +1,4 @@
-"""The spelling of names: as words unless they are keywords, and in quotes."""
+"""The spelling of names: as words unless they are keywords, and also in quotes."""
 
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ Keywords: TypeAlias = Callable[[str], re.Match[str] | None]
 
 @dataclass(frozen=True)
 class Words:
-    """The words that are not names: ``column`` without a qualifier, ``name`` of a table, ``label`` after a
-    dot, ``qualifier`` before it.
+    """The words that cannot be names. ``column``: of columns without a qualifier; ``name``: of tables;
+    ``label``: after a dot; ``qualifier``: before a dot.
 
-    A lone ``u`` is not a name in PostgreSQL except before a dot: followed by a quote or &, it begins another
-    element.
+    In PostgreSQL a single ``u`` is only a name before a dot: before a quote or &, it begins another element.
     """
 
     column: Keywords
@@ -87,7 +86,7 @@ class Words:
         )
 
     def spelled(self, names: frozenset[str], keywords: Keywords) -> Expr:
-        """Return all spellings of the names. The same names give the same object, whose term is cached."""
+        """Return all spellings of the names. Equal names give the same object, whose term is cached."""
         return _spellings(names, keywords, self.dialect)
 
     def with_numbers(self, names: frozenset[str], most: int) -> Expr:
@@ -106,7 +105,7 @@ def _numbers(most: int) -> Expr:
 
 
 def written_out(expr: Expr, rules: Mapping[str, Expr]) -> Expr:
-    """Return the expression with its references expanded; they must not be recursive."""
+    """Return the expression with its references expanded. They must not be recursive."""
     match expr:
         case RuleRef(name):
             return written_out(rules[name], rules)

@@ -14,7 +14,7 @@ QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
 
 
 def read_name(data: bytes) -> str:
-    """Return the folded name for a SQLite text, quoted or not."""
+    """Return the folded name for a name in a SQLite text, quoted or not."""
     text = data.decode()
     if text[:1] in QUOTES:
         end = QUOTES[text[0]]
@@ -23,7 +23,7 @@ def read_name(data: bytes) -> str:
 
 
 def read_postgres_name(data: bytes) -> str:
-    """Return the name for a PostgreSQL text, as in the catalogue."""
+    """Return the name for a name in a PostgreSQL text, as in the catalogue."""
     text = data.decode()
     name = text[1:-1].replace('""', '"') if text[:1] == '"' else fold(text)
     data = name.encode()
@@ -31,12 +31,12 @@ def read_postgres_name(data: bytes) -> str:
 
 
 class Relation:
-    """A name, and columns. Equal relations are equal values, as semantic states must be.
+    """A name with columns. Relations with equal fields are equal, as semantic states require.
 
-    ``columns``: folded names in order, None for a column that cannot be named. ``usable``: those that a query
-    may name, folded, with their spelling. ``key``: of these, the primary key, if known. ``is_whole``: every
-    column may be used, so ``*`` is allowed. ``reads``: it is a table of the schema, or a query that reads
-    one.
+    ``columns``: folded names in order, None for a column that cannot be named. ``usable``: the columns that a
+    query may name, folded, with their spelling. ``key``: the usable columns of the primary key, if known.
+    ``is_whole``: every column may be used, so ``*`` is allowed. ``reads``: the relation is a table of the
+    schema, or a query that reads one.
     """
 
     __slots__ = ("__dict__", "_hash", "columns", "key", "name", "reads", "spelled", "usable")
@@ -60,7 +60,7 @@ class Relation:
 
     @classmethod
     def of_query(cls, name: str, columns: Iterable[str | None], reads: bool = False) -> Relation:
-        """Return the result of a query: of columns with the same name only the first can be named."""
+        """Return the result of a query, in which only the first column with a name can be named."""
         found: list[str | None] = []
         usable: dict[str, str] = {}
         for column in columns:
@@ -74,7 +74,7 @@ class Relation:
 
     @classmethod
     def of_columns(cls, name: str, columns: Iterable[str | None], reads: bool = False) -> Relation:
-        """Return the result of a PostgreSQL query: of columns with the same name none can be named."""
+        """Return the result of a PostgreSQL query, in which columns with the same name cannot be named."""
         found = tuple(columns)
         usable = {column: column for column in found if column is not None and found.count(column) == 1}
         return cls(name, found, usable, name, reads=reads)
@@ -114,12 +114,12 @@ def _never(_name: str) -> bool:
 
 
 class DialectRules(NamedTuple):
-    """The differences of a dialect's scopes.
+    """The rules for scopes that differ by dialect.
 
-    ``read``: the name for a text. ``result``: the relation of a query. ``labels``: expressions after FROM may
-    name selected columns. ``later``: ON sees all tables, including those of later joins. ``alone``: phases
-    that do not see enclosing queries. ``groups``: selected items must be grouped, and result names are
-    derived from expressions.
+    ``read``: converts a text to a name. ``result``: creates the relation of a query. ``labels``: expressions
+    after FROM may name selected columns. ``later``: ON sees all tables, including those of later joins.
+    ``alone``: phases that do not see enclosing queries. ``groups``: selected items must be grouped, and
+    result names are derived from expressions.
     """
 
     name: str
@@ -147,9 +147,9 @@ DIALECTS: Final = {
 class Catalog:
     """The tables that a query may use. Distinct catalogs are different values, even with equal contents.
 
-    ``relations``: those for names without a schema. ``schemas``: all with a schema, by schema. ``new_names``:
-    SELECT may name tables and columns that only FROM defines. ``is_keyword``: returns whether a folded name
-    must be quoted.
+    ``relations``: relations for names without a schema. ``schemas``: all relations with a schema, by schema.
+    ``new_names``: SELECT may name tables and columns that only FROM defines. ``is_keyword``: returns whether
+    a folded name must be quoted.
     """
 
     def __init__(
@@ -192,8 +192,7 @@ def read_catalog(
     columns: Mapping[str, Iterable[str]] | None,
     new_names: bool = False,
 ) -> Catalog:
-    """Return the tables of a schema, restricted. A table that its bare name does not identify is called
-    ``schema.table``.
+    """Return the tables of a schema, restricted. Tables without a unique name are called ``schema.table``.
 
     Raises: SQLError if a selected table or column does not exist, or if nothing is left.
     """

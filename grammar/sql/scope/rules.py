@@ -1,4 +1,4 @@
-"""Add the positions and functions to the rules of the dialect, and the schema to their initial state."""
+"""Add positions and functions to the rules of a dialect, and the schema to their initial state."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def scoped_rules(
     without_from: bool,
     spelling: QuerySpelling,
 ) -> tuple[RuleSet, RuleSet]:
-    """Return the rules as written and in normal form.
+    """Return the rules, both as written and in normal form.
 
     Cost: only the initial state depends on the schema; the rest is cached.
     """
@@ -149,7 +149,7 @@ def _capitals(word: str) -> Expr:
 @lru_cache(maxsize=32)
 @uncounted
 def _calls(name: str, functions: Functions) -> dict[str, Expr]:
-    """Return the rules of the functions, cached: other arguments may differ."""
+    """Return the rules for calls of the functions, cached, since other arguments may differ."""
     return sqlite_calls(functions) if name == "sqlite" else postgres_calls(functions)
 
 
@@ -182,7 +182,7 @@ Resolver: TypeAlias = Callable[[Any], Expr]  # of a Query
 
 
 def _spelled(names: Callable[[Query], frozenset[str]]) -> Callable[[Query], frozenset[str]]:
-    """Return a function of the query that returns the names as spelled in the schema."""
+    """Return a function of the query that returns the names in the spelling of the schema."""
 
     def spelled(query: Query) -> frozenset[str]:
         found = names(query)
@@ -195,7 +195,7 @@ def _spelled(names: Callable[[Query], frozenset[str]]) -> Callable[[Query], froz
 
 
 def _qualifiers(query: Query) -> tuple[frozenset[str], bool, bool]:
-    """Return the tables allowed before a dot, whether any other is, and whether columns may be new."""
+    """Return the tables allowed before a dot, whether others are allowed, and whether columns may be new."""
     names, may_be_other = seen_qualifiers(query)
     return _spelled(lambda _query: names)(query), may_be_other, query.catalog.new_names
 

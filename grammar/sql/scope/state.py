@@ -1,8 +1,7 @@
-"""The semantic state of a query: the knowledge about names before a position.
+"""The semantic state of a query, which contains the knowledge about names before a position.
 
-A state is the innermost open query, a :class:`Query`, which refers to the enclosing one. All of it is
-immutable and compares by value, so the automaton can store it in its configurations, roll back to it and
-share it.
+A state is the innermost open query, a :class:`Query`, which refers to the enclosing one. States are immutable
+and compare by value, so the automaton can store them in its configurations, share them and roll back to them.
 
 SELECT comes before FROM. A column selected before the tables is a *need*: a name that some table must supply,
 or, after a qualifier, the table that will have that name. FROM may end only when each need is met, by exactly
@@ -61,7 +60,7 @@ class Source(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A selected column. ``name``: its name, if any; ``sort``: whether a set operation can be ordered by it."""
+    """A selected column. ``name``: its name, if any; ``sort``: whether it can order a set operation."""
 
     name: str | None
     labelled: bool = False
@@ -76,7 +75,7 @@ class Item(NamedTuple):
     text: Hashable = None
 
     def blurred(self, labels: bool) -> Item:
-        """Return the item without its name. ``labels``: keep that of a label."""
+        """Return the item without its name. ``labels``: keep the name if it is a label."""
         if self.star is not None or (labels and self.labelled):
             return self
         loose = SOME_COLUMN if self.loose else self.loose
@@ -88,11 +87,11 @@ class Item(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """The requirements on the tables of FROM before FROM names them.
+    """The requirements on the tables of FROM, before FROM names them.
 
-    ``columns``: names that exactly one table must have. ``own``: of these, those that no enclosing query may
-    supply. ``strings``: quoted strings that become names if a table has them. ``qualified``: tables, and the
-    columns required of them. ``own_tables``: of these, those that no enclosing query may supply.
+    ``columns``: names that exactly one table must have. ``own``: the names among these that no enclosing
+    query may supply. ``strings``: quoted strings that become names if a table has them. ``qualified``: tables
+    with their required columns. ``own_tables``: the tables among these that no enclosing query may supply.
     """
 
     columns: frozenset[str] = NOTHING_NEEDED
@@ -102,7 +101,7 @@ class Needs(NamedTuple):
     own_tables: frozenset[str] = NOTHING_NEEDED
 
     def blurred(self, alias: str | None) -> Needs:
-        """Return the needs with only their kinds known, except for those of the table ``alias``."""
+        """Return the needs reduced to their kinds, except for those of the table ``alias``."""
         if not any(self):
             return self
         qualified = tuple((name, of if name == alias else SOME_NAME) for name, of in self.qualified)
@@ -115,7 +114,7 @@ class Needs(NamedTuple):
         )
 
     def with_column(self, name: str, own: bool = False) -> Needs:
-        """Return the needs with one more column of some table."""
+        """Return the needs with one more column, which any table may supply."""
         return self._replace(columns=self.columns | {name}, own=self.own | {name} if own else self.own)
 
     def with_string(self, name: str) -> Needs:
@@ -123,7 +122,7 @@ class Needs(NamedTuple):
         return self._replace(strings=self.strings | {name})
 
     def with_table(self, alias: str, columns: frozenset[str], own: bool) -> Needs:
-        """Return the needs with columns of one table."""
+        """Return the needs with one more table and its columns."""
         tables = dict(self.qualified)
         if alias == ANY in tables:
             raise Undecided
@@ -151,7 +150,7 @@ class Needs(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """The CTE that is being defined; ``name`` is None outside of definitions."""
+    """The CTE that is being defined. ``name``: None outside definitions."""
 
     name: str | None = None
     columns: tuple[str, ...] = ()
@@ -191,7 +190,7 @@ NO_TARGET: Final = SelectTarget()
 
 
 class Join(NamedTuple):
-    """How the next table is joined. ``link``: "", comma, cross, join, natural; ``side``: that of an outer
+    """The kind of join of the next table. ``link``: "", comma, cross, join, natural; ``side``: of an outer
     join.
     """
 
@@ -201,7 +200,7 @@ class Join(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """The grouping: columns, items by number, and keys of equal expressions (PostgreSQL)."""
+    """The contents of GROUP BY: columns, items by number, and keys of equal expressions (PostgreSQL)."""
 
     begun: bool = False
     columns: frozenset[tuple[str, str]] = frozenset()
@@ -210,8 +209,8 @@ class Grouping(NamedTuple):
 
 
 class TableReading(NamedTuple):
-    """``owes``: each part must read a table of the schema. ``done``: the part, or a query within it, does;
-    otherwise any part.
+    """``owes``: each part must read a table of the schema. ``done``: this part, or a query inside it, reads
+    one; without ``owes``, any part so far.
     """
 
     owes: bool = False
@@ -273,7 +272,7 @@ class Query(_Fields):
 
     def _replace(self, **changes: Any) -> Query:
         """Return the query with some fields replaced. ``_replace`` of a named tuple takes twice as long, most
-        of an action.
+        of an action's time.
         """
         fields = list(self)
         for name, value in changes.items():
@@ -300,8 +299,8 @@ class Query(_Fields):
     def __stand_in__(self) -> Query:
         """Return the query in which names that were not mentioned are equivalent: see :data:`ANY`.
 
-        Information that the next few words rarely need is dropped, so positions that differ only in it are
-        equal.
+        Information that the next few words rarely need is dropped, so that positions become equal if they
+        differ in nothing else.
         """
         changes: dict[str, Any] = {"stands_in": True}
         if self.up is not None and not self.up.stands_in:
@@ -351,7 +350,7 @@ class Query(_Fields):
             self.decide_labels()
 
     def counts(self) -> Counter[str]:
-        """Return how many tables of FROM have each name; merged columns count once."""
+        """Return the number of tables in FROM that have each name; merged columns count once."""
         return counts_of(self.sources)
 
     def usable(self) -> frozenset[str]:
@@ -386,7 +385,7 @@ class Query(_Fields):
         return found | {relation.name: relation for relation in self.ctes}
 
     def __owed__(self, begun: str | None) -> Owed:
-        """Return the text that FROM and GROUP BY still need, if a name was begun: see :func:`owed`."""
+        """Return the text that FROM and GROUP BY still need, with ``begun`` as in :func:`owed`."""
         return owed(self, begun)
 
     def has_star(self) -> bool:
@@ -407,7 +406,7 @@ Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, a
 
 @of_last
 def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
-    """Return how many of the tables have each name, independent of the tables' names."""
+    """Return the number of tables that have each column name, independent of the tables' names."""
     return _counts(tuple((source.relation, source.merged) for source in sources))
 
 
@@ -443,7 +442,7 @@ def _usable_once(columns: Columns) -> frozenset[str]:
 
 
 def cte_shadow(query: Query) -> frozenset[str]:
-    """Return the names of CTEs being defined, which are not tables within themselves."""
+    """Return the names of CTEs under definition, which are not tables inside their definition."""
     names = set()
     scope: Query | None = query
     while scope is not None:
@@ -473,7 +472,7 @@ def scopes(query: Query) -> Iterator[tuple[int, Query]]:
 def visible(query: Query) -> Iterator[tuple[int, Query]]:
     """Yield the queries whose names an expression can use, like :func:`scopes`.
 
-    An aggregate of outer columns would belong to the outer query.
+    Inside an aggregate, outer columns are excluded: it would belong to the outer query.
     """
     for depth, scope in scopes(query):
         yield depth, scope
@@ -497,7 +496,7 @@ def replace_at(query: Query, depth: int, change: Query) -> Query:
 
 
 def own_cte(query: Query) -> Relation | None:
-    """Return the CTE being defined, if FROM may read it: once, in the last part, after UNION."""
+    """Return the CTE under definition, if FROM may read it: once, in the last part, after UNION."""
     up = query.up
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
@@ -526,22 +525,22 @@ FIRST_TABLE: Final = len(" FROM t")  # what the grammar asks for by itself
 
 
 class OwedTable(NamedTuple):
-    """A missing table of FROM. ``alias``: another name that it must have, or none. ``link``: how it is joined."""
+    """A missing table of FROM. ``alias``: another name that it must have, if any. ``link``: its kind of join."""
 
     name: str
     alias: str
     link: str
 
     def text(self) -> str:
-        """Return its text in FROM."""
+        """Return the table's text in FROM."""
         return f"{self.name} {self.alias}" if self.alias else self.name
 
 
 class Missing(NamedTuple):
     """The missing parts of one query.
 
-    ``columns``: their number, after the current one. ``alias``: the name of the last table. ``tables``: the
-    missing ones. ``groups``: numbers of selected columns.
+    ``columns``: the number of missing columns after the current one. ``alias``: the name of the last table.
+    ``tables``: the missing tables. ``groups``: the numbers of selected columns to be grouped.
     """
 
     columns: int = 0
@@ -565,10 +564,10 @@ NONE: Final = Missing()
 
 
 def owed(query: Query, begun: str | None) -> Owed:
-    """Return the missing parts of a query and the enclosing ones. ``begun``: the part of a name in FROM read
-    so far, None between names.
+    """Return the missing parts of a query and of the enclosing ones. ``begun``: the part of a name in FROM
+    read so far, None between names.
 
-    Cost: a check of each visible table for each needed name.
+    Cost: proportional to visible tables times needed names.
     """
     size = 0
     scope: Query | None = query
@@ -648,7 +647,7 @@ def _missing_tables(scope: Query) -> tuple[str, tuple[OwedTable, ...]]:
 
 
 def _unmet(scope: Query) -> tuple[dict[str, frozenset[str]], frozenset[str]]:
-    """Return the used tables with their columns, and unqualified columns, that no table supplies yet."""
+    """Return the tables with columns, and the unqualified columns, that are used but not supplied yet."""
     needs = {
         alias: columns
         for alias, columns in scope.needs.qualified
@@ -721,12 +720,12 @@ def _quoted(name: str) -> str:
 
 
 def _is_outside(scope: Query, alias: str) -> bool:
-    """Return whether an enclosing query has a table with this name, and may supply it."""
+    """Return whether an enclosing query has a table with this name that may supply columns."""
     return alias not in scope.needs.own_tables and any(up.source(alias) is not None for up in _around(scope))
 
 
 def _has_column(scope: Query, name: str) -> bool:
-    """Return whether a table of an enclosing query has this column, and may supply it."""
+    """Return whether a table of an enclosing query has this column and may supply it."""
     return name not in scope.needs.own and any(name in up.usable() for up in _around(scope))
 
 

@@ -1,1 +1,1 @@
-"""Structural tags: requests that compose the format of a text, read and turned into rules."""
+"""Structural tags: requests that compose the format of a text, which are converted to rules."""

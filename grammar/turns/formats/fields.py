@@ -1,4 +1,4 @@
-"""Read the fields of a format: their types and names, with the locations of errors."""
+"""Read the fields of a format, with their types and names; errors have locations."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ PROGRAMMED: Final[dict[str, dict[str, Any]]] = {
     "tags_joined": {"tags": REQUIRED, "separators": REQUIRED, "max": None, "trailing": ""},
     "triggered_tags": {**FORMATS["triggered_tags"], "separators": None, "max": None, "trailing": ""},
 }
-"""Formats for programs: a function that makes the rules, given the markers of a vocabulary, and tags with one of several strings
-between them, at most so many, after which a string may stand. So are triggered tags where separators are given: they
-stand together, and end the text."""
+"""Formats that programs create: a function from the markers of a vocabulary to rules, and a limited number of
+tags with one of several separators and a final string. Triggered tags with separators have the same form:
+they follow one another, and end the text."""
 
 
 def sequence_of(*formats: Format) -> Format:
-    """Return a sequence of formats as one format."""
+    """Return one format for a sequence of formats."""
     return formats[0] if len(formats) == 1 else {"type": "sequence", "elements": list(formats)}
 
 
@@ -98,12 +98,12 @@ def tag(begin: str, content: Format, end: str | list[str]) -> Format:
 
 
 class FormatFields:
-    """One format: its type, its fields, and its location as a JSON pointer."""
+    """One format, with its type, its fields, and its location as a JSON pointer."""
 
     def __init__(
         self, value: Any, place: str, type_name: str = "", depth: int = 0, formats: Formats = FORMATS
     ) -> None:
-        """Read a format; ``type_name``: its type if it does not state one; ``formats``: all known ones.
+        """Read a format. ``type_name``: its type if the format states none; ``formats``: all known formats.
 
         Raises: StructuralTagError.
         """
@@ -131,19 +131,19 @@ class FormatFields:
         self._known = known
 
     def wrong(self, field: str, problem: str) -> StructuralTagError:
-        """Return the error about a field."""
+        """Return the error for a field."""
         where = f"{self.place}/{escaped(field)}" if field else self.place
         return StructuralTagError(where, problem)
 
     def value(self, field: str) -> Any:
-        """Return a field unchanged."""
+        """Return a field without a check."""
         found = self._values.get(field, self._known.get(field))
         if found is REQUIRED:
             raise self.wrong("", f"`{self.type}` needs `{field}`")
         return found
 
     def text(self, field: str) -> str:
-        """Return a string."""
+        """Return a field that must be a string."""
         return self.checked_text(field, self.value(field))
 
     def checked_text(self, field: str, found: Any) -> str:
@@ -157,7 +157,7 @@ class FormatFields:
         return found
 
     def texts(self, field: str, *, least: int = 0) -> list[str]:
-        """Return a list of non-empty strings."""
+        """Return a field that must be a list of non-empty strings."""
         found = [self.checked_text(f"{field}/{i}", item) for i, item in enumerate(self.items(field))]
         for index, item in enumerate(found):
             if not item:
@@ -167,7 +167,7 @@ class FormatFields:
         return found
 
     def items(self, field: str) -> list[Any]:
-        """Return a list."""
+        """Return a field that must be a list."""
         found = self.value(field)
         if not isinstance(found, list | tuple):
             raise self.wrong(field, f"a list is needed, not {kind_of(found)}")
@@ -175,14 +175,14 @@ class FormatFields:
         return list(found)
 
     def flag(self, field: str) -> bool:
-        """Return a boolean."""
+        """Return a field that must be a boolean."""
         found = self.value(field)
         if not isinstance(found, bool):
             raise self.wrong(field, f"true or false is needed, not {kind_of(found)}")
         return found
 
     def count(self, field: str, *, least: int = 0) -> int | None:
-        """Return an integer, or None if the field is absent."""
+        """Return a field that must be an integer, or None if it is absent."""
         found = self.value(field)
         if found is None:
             return None
@@ -204,7 +204,7 @@ def as_plain(value: Any) -> Any:
 
 
 def escaped(field: str) -> str:
-    """Return a field name, or several with slashes, as a part of a JSON pointer."""
+    """Return a field name, or several with slashes, as part of a JSON pointer."""
     return field.replace("~", "~0")
 
 
@@ -218,13 +218,13 @@ def kind_of(value: Any) -> str:
 
 
 class StructuralTagError(StackmaskError):
-    """A structural tag cannot be used; ``pointer`` is the location in it, as a JSON pointer."""
+    """A structural tag cannot be used. ``pointer``: the location in the tag, as a JSON pointer."""
 
     pointer: str
-    """The place in the tag, as a JSON pointer; empty for the whole of it."""
+    """The place in the tag, as a JSON pointer; empty for the whole tag."""
 
     problem: str
-    """What is wrong there."""
+    """The problem at this place."""
 
     def __init__(self, pointer: str, problem: str) -> None:
         self.pointer = pointer

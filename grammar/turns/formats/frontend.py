@@ -43,7 +43,7 @@ ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
 
 def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
-    """Return the rules of a structural tag; ``special_names``: those of the vocabulary, if known.
+    """Return the rules of a structural tag; ``special_names``: names in the vocabulary, if known.
 
     Raises: StructuralTagError; GrammarError and SchemaError for the contents of a format.
     """
@@ -56,7 +56,7 @@ def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
 
 
 def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> Merged:
-    """Return the rules of a format created by code, with parts that are already rules.
+    """Return the rules of a format that code created, with parts that are already rules.
 
     Raises: as ``structural_rules``.
     """
@@ -76,7 +76,7 @@ def _programmed(fields: FormatFields, markers: Markers) -> RuleSet:
 def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: Iterable[str]) -> Merged:
     """Return the rules of content between markers.
 
-    ``special_names``: those of the vocabulary, if known: markers may be special tokens.
+    ``special_names``: the special tokens of the vocabulary, if known, since markers may be special tokens.
     """
     markers = Markers(special_names)
     merger = Merger()
@@ -97,7 +97,7 @@ def _loaded(tag: Any) -> Any:
 
 
 def _format_of(tag: Any) -> tuple[Any, str]:
-    """Return the format of a request, and its location; the older form becomes triggered tags."""
+    """Return the format of a request, and its location. The older form becomes triggered tags."""
     if not isinstance(tag, Mapping):
         raise StructuralTagError("", f"an object is needed, not {kind_of(tag)}")
     if "structures" in tag:
@@ -177,7 +177,7 @@ def _regex(fields: FormatFields, _: Markers) -> RuleSet:
 
 
 def _of_part(fields: FormatFields, field: str, read: Any) -> RuleSet:
-    """Return the rules of a part; its errors are reported with its location."""
+    """Return the rules of a part, whose errors are reported with the part's location."""
     try:
         rules: RuleSet = named(f"{fields.place}/{field}", read)
     except StructuralTagError:
@@ -205,11 +205,11 @@ Ends = tuple[str, ...]
 
 
 class FormatLowering:
-    """Turns formats into expressions over the rules of a merger.
+    """Converts formats to expressions over the rules of a merger.
 
-    ``parts``: by type, functions that create the rules of a format with a separate grammar. A method that
-    takes ``ends`` returns an expression and whether it has consumed one of them: free content must end with
-    the first of them.
+    ``parts``: functions, by type, that create the rules of a format with a separate grammar. A method that
+    takes ``ends`` returns an expression and whether it has consumed an end: free content ends with the first
+    one.
     """
 
     def __init__(self, merger: Merger, markers: Markers, parts: Mapping[str, Part]) -> None:
@@ -221,7 +221,7 @@ class FormatLowering:
         self.end_tokens: tuple[TokenTerminal, ...] = ()  # of the tag around what is read
 
     def format(self, fields: FormatFields, ends: Ends = ()) -> Expr:
-        """Return the strings of a format, each followed by one of the ends if there are any."""
+        """Return the strings of a format, each followed by one of the ends, if any are given."""
         expr, ended = self._open(fields, ends)
         return expr if ended or not ends else sequence((expr, self._any_of(ends)))
 
@@ -258,7 +258,7 @@ class FormatLowering:
     # -- text ----------------------------------------------------------------------------------------
 
     def _free(self, ends: Ends, excludes: list[str], first: list[str], max_chars: int | None) -> Expr:
-        """Return free text up to one of the ends, or without end; special tokens never occur in it."""
+        """Return free text, up to one of the ends or without an end, in which special tokens never occur."""
         plain = [word for word in excludes if not self.markers.holds(word)]
         others = [word for word in first if not self.markers.holds(word)]
         if not ends:
@@ -350,7 +350,7 @@ class FormatLowering:
         return self._up_to_text(tag, content, outer)
 
     def _within(self, content: FormatFields, end_tokens: tuple[TokenTerminal, ...]) -> Expr:
-        """Return the content of a tag that ends with a token, which must not occur in it."""
+        """Return the content of a tag that ends with a token. The content must not contain this token."""
         around, self.end_tokens = self.end_tokens, end_tokens
         expr = self.format(content)
         self.end_tokens = around
@@ -361,7 +361,7 @@ class FormatLowering:
         return repeat(other, 0, fields.count("max_tokens"))
 
     def _up_to_text(self, tag: FormatFields, content: FormatFields, outer: Ends) -> tuple[Expr, bool]:
-        """Return the content of a tag whose end is text, and that end."""
+        """Return the content and the end of a tag whose end is text."""
         ends = self._ends_of(tag)
         if ends == ("",):
             if not outer and _is_unlimited(content):
@@ -403,7 +403,7 @@ class FormatLowering:
         return found if fields.flag("at_least_one") else repeat(found, 0, 1)
 
     def _joined(self, first: Expr, other: Expr, fields: FormatFields) -> Expr:
-        """Return the first tag and further ones, each after a separator."""
+        """Return the first tag and the further ones, each after a separator."""
         most = fields.count("max", least=1)
         if most == 1:
             return first
@@ -441,7 +441,7 @@ class FormatLowering:
         return sequence((any_tag, after)) if at_least_one else after
 
     def _up_to_a_trigger(self, branches: dict[str, Expr], excludes: list[str]) -> Expr:
-        """Return free text up to the first trigger, and its continuation."""
+        """Return free text up to the first trigger, and the continuation of this trigger."""
         triggers = list(branches)
         written = [trigger for trigger in triggers if not self.markers.holds(trigger)]
         if any_overlap(written):
@@ -461,7 +461,7 @@ class FormatLowering:
         return sequence((free, choice(marked)))
 
     def _triggered_tags(self, fields: FormatFields) -> dict[str, Expr]:
-        """Return the continuations of each trigger, which a special token may extend."""
+        """Return the continuations of each trigger. Special tokens may extend a trigger."""
         triggers = fields.texts("triggers", least=1)
         inside = sorted(range(len(triggers)), key=triggers.__getitem__)
         ordered = [triggers[index] for index in inside]
@@ -530,11 +530,11 @@ class FormatLowering:
 
 
 def _taken(begin: str, triggers: Sequence[str], markers: Markers) -> int:
-    """Return how many characters at the beginning of a tag a trigger covers; -1 if there is none. An empty
-    one covers none.
+    """Return the number of characters of a tag's beginning that a trigger covers, 0 for an empty trigger; -1
+    if there is none.
 
     ``triggers``: in ascending order, none a prefix of another, so that only the preceding one can be a prefix
-    of this.
+    of ``begin``.
     """
     trigger = triggers[max(0, bisect_right(triggers, begin) - 1)]
     if not begin.startswith(trigger):
@@ -547,7 +547,7 @@ def _no_trigger(begin: str, triggers: list[str]) -> str:
 
 
 def _is_unlimited(content: FormatFields) -> bool:
-    """Return whether a format may continue with any text, as far as it is not repeated."""
+    """Return whether a format may continue with any text, except by repetition."""
     while content.type == "sequence" and content.items("elements"):
         elements = content.items("elements")
         content = content.inner(f"elements/{len(elements) - 1}", elements[-1])
@@ -604,11 +604,11 @@ def _other_token(tokens: list[TokenTerminal]) -> Expr:
 MAX_KEPT: Final = 32  # vocabularies, triggers and spellings for which it is remembered
 
 Spelling: TypeAlias = tuple[str, str, str]
-"""What is written before the name of a tool, after it, and after the arguments."""
+"""The text before the name of a tool, after it, and after the arguments."""
 
 
 class KeptCalls(NamedTuple):
-    """The lowered calls of one tool: the part that the trigger covers, the rest, and the position of its rules."""
+    """The lowered calls of one tool: the part that the trigger covers, the rest, and the position of the rules."""
 
     calls: list[tuple[str, Expr]]
     place: Place
@@ -618,10 +618,10 @@ Kept: TypeAlias = dict[Hashable, KeptCalls]
 
 
 class Calls:
-    """Calls of tools, each with its spellings.
+    """Calls of tools, each in several spellings.
 
-    ``tools``: have a ``name``, and ``kept_calls`` for their lowered calls. ``rules``: creates the rules of a
-    tool's arguments for a vocabulary; ``task``: their other dependencies.
+    ``tools``: objects with a ``name``, and ``kept_calls`` for their lowered calls. ``rules``: a function that
+    creates the rules of a tool's arguments for a vocabulary; ``task``: their other dependencies.
     """
 
     __slots__ = ("rules", "spellings", "task", "tools")
@@ -641,7 +641,8 @@ class Calls:
     def after(
         self, triggers: tuple[str, ...], markers: Markers, merger: Merger
     ) -> Iterator[list[tuple[str, Expr]]]:
-        """Yield, for each tool, the part of its calls that a trigger covers, and the rest, the same object each time.
+        """Yield, for each tool, the part of its calls under a trigger, and the rest (always the same
+        objects).
 
         ``triggers``: in ascending order, none a prefix of another. Raises: ValueError if a call does not
         begin with one.
@@ -662,7 +663,7 @@ class Calls:
     def _read(
         self, name: str, inner: Expr, triggers: tuple[str, ...], markers: Markers, ends: list[Expr]
     ) -> list[tuple[str, Expr]]:
-        """Return the expression for the calls of one tool. ``inner``: that of its arguments."""
+        """Return the expression for the calls of one tool. ``inner``: the expression for its arguments."""
         calls = []
         for (before, after, _), end in zip(self.spellings, ends, strict=True):
             begin = before + name + after

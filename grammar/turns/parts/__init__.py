@@ -1,1 +1,1 @@
-"""Composition of grammars: their rules in one set, under names that never clash, and free text up to a marker."""
+"""Compositions of grammars, with rules in one set under names that never clash, and free text up to a marker."""

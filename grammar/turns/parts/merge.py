@@ -1,7 +1,7 @@
 """Combine the rules of several grammars in one rule set, each in a separate namespace.
 
 A rule of the part ``order`` becomes ``order/…``. The rules of an arbitrary JSON value are the same for all
-schemas: equal ones are shared, so that they are lowered once.
+schemas, and shared, so that they are lowered once.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ Part = TypeVar("Part")
 
 
 class Merged(NamedTuple):
-    """The rules of a whole, and whether they are in normal form."""
+    """The rules of a composition, and whether they are in normal form."""
 
     rules: RuleSet
     is_ready: bool
 
 
 class Merger:
-    """Collects parts; ``rule_set`` returns the result. Parts are rule sets in normal form."""
+    """Collects parts, which are rule sets in normal form; ``finish`` returns the result."""
 
     def __init__(self, taken: Iterable[str] = (), sources: Iterable[SourceText] = ()) -> None:
-        """Start without parts. ``taken``: names of existing rules; ``sources``: theirs."""
+        """Start without parts. ``taken``: names of existing rules; ``sources``: their source texts."""
         self.sources: list[SourceText] = list(sources)
         self.initial: Hashable = ()
         self._own: dict[str, Rule] = {START: Rule(START, sequence(()))}
@@ -93,7 +93,7 @@ class Merger:
         return found
 
     def add_again(self, place: Place) -> bool:
-        """Add a part at its position in another whole, if nothing here conflicts; return whether this succeeded."""
+        """Add a part at its position in another composition if nothing conflicts; return whether this succeeded."""
         if not place.is_alone or place.prefix in self._names:
             return False
         self._names.add(place.prefix)
@@ -110,7 +110,7 @@ class Merger:
         self._depends = self._depends or facts.depends
 
     def define(self, name: str, body: Expr) -> Expr:
-        """Add a rule of the whole, under this name or a similar one, and return a reference to it."""
+        """Add a rule of the composition, under this or a similar name, and return a reference to it."""
         full = self._fresh(name)
         self._own[full] = Rule(full, body)
         self._places.append(full)
@@ -119,7 +119,7 @@ class Merger:
     def finish(self, body: Expr, needs_passes: bool = False) -> Merged:
         """Return the rules, with this expression as the start rule.
 
-        ``needs_passes``: whether a rule of the whole may be empty, or is otherwise not in normal form.
+        ``needs_passes``: whether a rule of the composition may be empty, or is otherwise not in normal form.
         """
         self._own[START] = Rule(START, body)
         used = self._used()
@@ -129,18 +129,18 @@ class Merger:
         return Merged(rules, not needs_passes and not (self._restricts and self._depends))
 
     def hold(self, rules: RuleSet, name: str, keeps_state: bool) -> None:
-        """Adopt the semantic state of rules that parts are inserted into."""
+        """Adopt the semantic state of rules in which parts are inserted."""
         self._join_state(rules, name, keeps_state)
 
     def parts(self) -> dict[str, Rule]:
-        """Return the rules of all parts, without a start rule of the whole."""
+        """Return the rules of all parts, without the start rule of the composition."""
         return {name: rule for name, rule in self._rules().items() if name != START}
 
     def _rules(self) -> PartedRules:
         return PartedRules(self._own, self._parts, partial(_written, self._own, self._places, self._shares))
 
     def _used(self) -> set[str]:
-        """Return the rules of the whole, and the start rules of parts, reachable from the start rule."""
+        """Return the composition's rules, and the start rules of parts, that the start rule reaches."""
         used = {START}
         todo = [START]
         while todo:
@@ -153,7 +153,7 @@ class Merger:
         return used
 
     def _fresh(self, name: str) -> str:
-        """Return an unused name for a part, or for a rule of the whole."""
+        """Return an unused name for a part, or for a rule of the composition."""
         wanted = name.replace(SEPARATOR, "-") or "part"
         count = 1
         found = wanted
@@ -192,11 +192,11 @@ def _clash(one: str, other: str) -> GrammarError:
 
 
 class Place(NamedTuple):
-    """A part in a whole.
+    """The place of a part in a composition.
 
-    ``name``: its requested name. ``prefix``: its actual name, and ``own`` the prefix of its names; ``start``:
-    its start rule. ``offset``: the number of source texts before its own. ``is_alone``: whether it has
-    neither source texts nor a semantic state, so that it is independent of the rest.
+    ``name``: the requested name. ``prefix``: the actual name; ``own``: the prefix of the part's names;
+    ``start``: the part's start rule. ``offset``: the number of source texts before those of the part.
+    ``is_alone``: whether the part has neither source texts nor a semantic state, and so is independent.
     """
 
     facts: PartFacts
@@ -210,7 +210,7 @@ class Place(NamedTuple):
 
 
 def part_facts(part: RuleSet) -> PartFacts:
-    """Return the facts about rules as a part of others."""
+    """Return the facts about rules when they are part of others."""
     found: PartFacts | None = part.as_part
     if found is None:
         found = PartFacts(part.rules, part.start)
@@ -219,9 +219,9 @@ def part_facts(part: RuleSet) -> PartFacts:
 
 
 def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> dict[str, Rule]:
-    """Return the rules of a whole and of its parts, each part in its namespace.
+    """Return the rules of a composition and of its parts, each part in its namespace.
 
-    ``shares``: rules of an arbitrary JSON value keep their names if parts have the same ones.
+    ``shares``: rules of an arbitrary JSON value keep their names if parts have the same rules.
     """
     shared: dict[str, Rule] = {}
     made = {START: own[START]}
@@ -246,7 +246,7 @@ def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> d
 
 
 def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
-    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts, and record new ones."""
+    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts; record new rules."""
     # a dict, so that the order is that of the rules
     found = {
         name: rule
@@ -270,7 +270,7 @@ def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
 def checked_parts(
     parts: tuple[Part, ...], named: dict[str, Part], kind: type[Part]
 ) -> list[tuple[str, Part]]:
-    """Return parts with their names, if any. Raises: StackmaskError for none, or one of another kind."""
+    """Return parts with their names, if any. Raises: StackmaskError for missing or unsuitable parts."""
     found = [*(("", part) for part in parts), *named.items()]
     if not found:
         raise StackmaskError("at least one grammar is needed")
@@ -311,7 +311,7 @@ def concat(parts: list[tuple[str, RuleSet]]) -> Merged:
 
 
 def repeated(part: RuleSet, low: int, high: int | None) -> Merged:
-    """Return the rules of ``low`` to ``high`` strings of the part in a row."""
+    """Return the rules for ``low`` to ``high`` consecutive strings of the part."""
     merger = Merger()
     return merger.finish(repeat(merger.add(part), low, high))
 
@@ -330,7 +330,7 @@ class ByNames(Generic[Made]):
         self._known: dict[frozenset[str], Made] = {}
 
     def of(self, names: frozenset[str], run: Callable[[Callable[[], Made]], Made]) -> Made:
-        """Return the object for these names; ``run`` calls its constructor. Raises: the exceptions of that."""
+        """Return the object for these names. ``run`` calls its constructor. Raises: as the constructor."""
         found = self._known.get(names)
         if found is None:
             found = run(lambda: self._make(names))
@@ -353,7 +353,7 @@ class Markers:
         self._pattern = _pattern(self.names)
 
     def pieces(self, text: str) -> list[tuple[str, bool]]:
-        """Return the text in pieces, each with whether it is a special token. The leftmost, longest name wins."""
+        """Return pieces of the text, and whether each is a special token. The leftmost, longest name wins."""
         spend(1 + len(text) // 16)
         if self._pattern is None or not text:
             return [(text, False)] if text else []
@@ -373,7 +373,7 @@ class Markers:
         return self._pattern is not None and self._pattern.search(text) is not None
 
     def expr(self, text: str) -> Expr:
-        """Return the expression for the text: special tokens as tokens, the rest as text."""
+        """Return the expression for the text, with special tokens as tokens and the rest as text."""
         return sequence(
             [
                 TokenTerminal((piece,), (), False) if special else Literal(piece.encode())
@@ -382,7 +382,7 @@ class Markers:
         )
 
     def begin_with(self, text: str, trigger: str) -> int:
-        """Return how many characters of the text the trigger covers, without splitting a special token."""
+        """Return how many characters of the text the trigger covers, without splitting special tokens."""
         end = 0
         for piece, _special in self.pieces(text):
             if _special:
@@ -450,9 +450,8 @@ def counted_until(
 ) -> Expr:
     """Return text of at most ``max_tokens`` tokens up to one of the ends, including that end; only text without ends.
 
-    The same strings as those of ``text_until``, but the text before an end is a separate expression.
-    ``first``: ends in another notation, which must not occur in the text either. Cost: quadratic in the
-    longest end.
+    The strings are those of ``text_until``, but the text before an end is a separate expression. ``first``:
+    ends in another notation, which must not occur in the text either. Cost: quadratic in the longest end.
     """
     if not ends:
         return counted(text([*excludes, *first], max_chars), max_tokens, max_chars)
@@ -488,7 +487,7 @@ def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr
 
 
 def any_overlap(marks: Items[str]) -> bool:
-    """Return whether occurrences of these strings can overlap, including two of the same.
+    """Return whether occurrences of these strings can overlap, including two occurrences of the same string.
 
     Each string is read by the automaton for all of them (Aho and Corasick, 1975).
     Cost: linear in the characters.

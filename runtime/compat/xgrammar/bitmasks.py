@@ -45,9 +45,9 @@ def apply_token_bitmask_inplace(
     """Set the logits of forbidden tokens to -inf, in place.
 
     Shapes: logits (batch, vocab) or (vocab,); bitmask the same with ceil(vocab / 32) words for the last. With
-        ``indices`` their numbers of rows may differ. ``vocab_size``: the number of leading columns to mask,
-        by default as many as both have; later logits are unchanged, with a warning if no ``vocab_size`` was
-        given. ``backend`` is ignored: the device of the logits decides.
+    ``indices``, their numbers of rows may differ. ``vocab_size``: the number of leading columns to mask, by
+    default as many as both arrays have; later logits are unchanged, with a warning if no ``vocab_size`` was
+    given. ``backend`` is ignored, since the device of the logits decides.
     Raises: XGrammarError (a RuntimeError and a ValueError) if devices, types or widths do not fit; ValueError for an unknown
         backend.
     """

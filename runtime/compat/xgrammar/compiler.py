@@ -31,7 +31,7 @@ MOST_REMEMBERED: Final = (
 
 
 class CompiledGrammar:
-    """A grammar compiled for a vocabulary by ``GrammarCompiler``. ``native`` is the engine's own object."""
+    """A grammar compiled for a vocabulary by ``GrammarCompiler``. ``native``: the engine's own object."""
 
     native: NativeCompiled
     """The engine's own compiled grammar."""
@@ -49,7 +49,7 @@ class CompiledGrammar:
 
     @property
     def tokenizer_info(self) -> TokenizerInfo:
-        """The vocabulary that it was compiled for."""
+        """The vocabulary for which it was compiled."""
         return self._tokenizer_info
 
     @property
@@ -78,10 +78,10 @@ class CompiledGrammar:
 
 
 class GrammarCompiler:
-    """Compile grammars for one vocabulary. Safe to share between threads.
+    """Compiles grammars for one vocabulary. Threads may share it.
 
-    ``max_threads`` is ignored: masks are computed on demand, not in advance. ``cache_enabled``: cache the
-    last 1,000 compiled grammars by their source. ``cache_limit_bytes`` bounds states and masks of all its
+    ``max_threads`` is ignored, since masks are computed on demand, not in advance. ``cache_enabled``: cache
+    the last 1,000 compiled grammars by their source. ``cache_limit_bytes`` bounds states and masks of all its
     grammars; -1 means the engine's default.
     """
 
@@ -181,7 +181,7 @@ class GrammarCompiler:
         return compiled
 
     def clear_cache(self) -> None:
-        """Drop all grammars, states and masks; those in use stay with their matchers."""
+        """Drop all grammars, states and masks, except those in use by matchers."""
         with self._lock:
             self._known.clear()
             self.native = self._new()

@@ -1,4 +1,4 @@
-"""XGrammar's exceptions. Each is a StackmaskError too."""
+"""XGrammar's exceptions. Each is also a StackmaskError."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stackmask.grammar.turns.formats.fields import StructuralTagError
 
 
 class XGrammarError(StackmaskError, RuntimeError):
-    """Raised where XGrammar raises a RuntimeError; ``__cause__`` is the engine's own error, with its fields."""
+    """The counterpart of XGrammar's RuntimeError; ``__cause__`` is the engine's own error, with its fields."""
 
 
 class InvalidStructuralTagError(XGrammarError):

@@ -20,7 +20,7 @@ from stackmask.runtime.compat.xgrammar.errors import (
 from stackmask.runtime.compat.xgrammar.records import read_record, write_record
 
 Recipe = dict[str, Any]
-"""The source of a grammar: its ``kind`` and arguments, all of them JSON."""
+"""The source of a grammar: its ``kind`` and arguments, all in JSON."""
 
 JSON_EBNF: Final = "root ::= object | array\n%import json (object, array)"
 ANY_BLANKS: Final = {"pattern": r"[ \n\t\r]*"}
@@ -28,14 +28,14 @@ MAX_NESTING: Final = 100  # of grammars made of grammars, in a recipe
 
 
 def shown(wrapper: Any) -> str:
-    """Return the display of an object: that of the engine's own object."""
+    """Return the display of an object, which is that of the engine's own object."""
     return f"<compat.xgrammar.{type(wrapper).__name__}: {repr(wrapper.native).partition(': ')[2]}"
 
 
 class Grammar:
     """A grammar; create one with the static methods.
 
-    ``native`` is the engine's own object. Errors in a text are raised as XGrammarError, a RuntimeError, whose
+    ``native``: the engine's own object. Errors in a text are raised as XGrammarError, a RuntimeError, whose
     message shows the position.
     """
 
@@ -70,11 +70,11 @@ class Grammar:
     ) -> Grammar:
         """Create the grammar of a schema: JSON text, a dict or a pydantic class.
 
-        Keys are spelled in one way and integers are digits. ``any_whitespace``: any number of blanks, or at
-        most ``max_whitespace_cnt`` consecutive ones; ``indent`` and ``separators`` apply without it.
+        Keys are spelled in one way and integers are digits. ``any_whitespace``: any amount of whitespace, or
+        at most ``max_whitespace_cnt`` consecutive characters; ``indent`` and ``separators`` apply without it.
         ``strict_mode``: forbid properties and items that the schema does not mention. ``any_order``: declared
         properties in any order, each at most once.
-        Raises: XGrammarError if it is not a schema, or cannot be enforced exactly.
+        Raises: XGrammarError for an invalid schema, or one that cannot be enforced exactly.
         """
         made = _made(
             schema_recipe(
@@ -118,7 +118,7 @@ class Grammar:
 
     @staticmethod
     def builtin_json_grammar() -> Grammar:
-        """Return the grammar of JSON objects and arrays, in which keys may repeat, without surrounding blanks."""
+        """Return the grammar of JSON objects and arrays without surrounding whitespace. Keys may repeat."""
         return _made({"kind": "json"})
 
     @staticmethod

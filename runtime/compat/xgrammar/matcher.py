@@ -21,7 +21,7 @@ NO_TEMPERATURE = -1.0
 
 
 class GrammarMatcher:
-    """Follow one text. ``native`` is the engine's own matcher, with ``refusal`` and its other members.
+    """Follows one text. ``native``: the engine's own matcher, with ``refusal`` and its other members.
 
     ``override_stop_tokens``: the stop tokens of this text, instead of the vocabulary's.
     ``terminate_without_stop_token``: the text ends as soon as the grammar may end; a stop token is then
@@ -62,7 +62,7 @@ class GrammarMatcher:
         self._temperature = temperature
 
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool:
-        """Advance by a token. Return False, and change nothing, if it is not allowed."""
+        """Advance by a token. Return False, and change nothing, if the token is not allowed."""
         if self._ends_early and token_id in self._stops:  # mutant: early-stop
             return False
         with runtime_errors():
@@ -71,7 +71,7 @@ class GrammarMatcher:
         return accepted
 
     def accept_string(self, input_str: str | bytes, *, debug_print: bool = False) -> bool:
-        """Advance by text, as one step. Return False, and change nothing, if it is not allowed."""
+        """Advance by text, as one step. Return False, and change nothing, if the text is not allowed."""
         with runtime_errors():
             accepted = self.native.accept_string(input_str)
         self._show(debug_print)
@@ -104,7 +104,7 @@ class GrammarMatcher:
 
         Node 0 is the current position, and its token is ignored. The first two arguments have the number of
         the first child and of the next sibling of each node, or -1. The row of a refused token allows
-        nothing. ``time_threshold`` is ignored, and the result is True: the work of a request has other
+        nothing. ``time_threshold`` is ignored, and the result is True, since the work of a request has other
         limits.
         Shapes: (nodes,), int64; token_bitmask int32 (nodes, ceil(vocab / 32)); temperatures (nodes,) float32.
         """
@@ -145,11 +145,11 @@ class GrammarMatcher:
             self.native.rollback(num_tokens)
 
     def get_captures(self, *, deduplicate: bool = True) -> list[tuple[str, bytes]]:
-        """Return an empty list: rules have no names for captures."""
+        """Return an empty list, since rules have no names for captures."""
         return []
 
     def is_terminated(self) -> bool:
-        """Return whether the text has ended: with a stop token, or without one if the matcher was created so."""
+        """Return whether the text has ended: with a stop token, or without one if requested."""
         return self.native.is_terminated() or (self._ends_early and self.is_completed())
 
     def is_completed(self) -> bool:
@@ -171,12 +171,12 @@ class GrammarMatcher:
 
     @property
     def max_rollback_tokens(self) -> int:
-        """-1: all of them."""
+        """Return -1, which means all tokens."""
         return -1
 
     @property
     def temperature(self) -> float | None:
-        """The ``default_temperature``: rules have no temperatures."""
+        """The ``default_temperature``, since rules have no temperatures."""
         return self._temperature
 
     @property
@@ -199,8 +199,8 @@ class GrammarMatcher:
 
 
 class BatchGrammarMatcher:
-    """Fill masks of a batch. ``max_threads``: the number of threads that may copy finished masks, "auto" for
-    half of the processors.
+    """Fills the masks of a batch. ``max_threads``: the number of threads that may copy finished masks, "auto"
+    for half of the processors.
     """
 
     def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None:
@@ -214,7 +214,7 @@ class BatchGrammarMatcher:
         indices: Sequence[int] | None = None,
         debug_print: bool = False,
     ) -> None:
-        """Write the mask of matcher i into row ``indices[i]``, by default i. Raises: as the method of one matcher."""
+        """Write the mask of matcher i into row ``indices[i]``, by default i. Raises: as for one matcher."""
         for matcher in matchers:
             matcher._check_not_ended()
             matcher._show(debug_print)
@@ -225,7 +225,7 @@ class BatchGrammarMatcher:
     def batch_fill_temperature(
         matchers: Sequence[GrammarMatcher], temperatures: Any, indices: Sequence[int] | None = None
     ) -> None:
-        """Write the ``temperature`` of each matcher, or -1 if there is none."""
+        """Write the ``temperature`` of each matcher, or -1 without a temperature."""
         rows = range(len(matchers)) if indices is None else indices
         _check_counts("matchers", len(matchers), "indices", len(rows))
         for matcher, row in zip(matchers, rows, strict=True):
@@ -236,7 +236,7 @@ class BatchGrammarMatcher:
     def batch_accept_token(
         matchers: Sequence[GrammarMatcher], tokens: Sequence[int], debug_print: bool = False
     ) -> list[bool]:
-        """Advance each by its token; return which were accepted."""
+        """Advance each matcher by its token; return which tokens were accepted."""
         _check_counts("matchers", len(matchers), "tokens", len(tokens))
         return [
             matcher.accept_token(token, debug_print=debug_print)
@@ -247,7 +247,7 @@ class BatchGrammarMatcher:
     def batch_accept_string(
         matchers: Sequence[GrammarMatcher], strings: Sequence[str | bytes], debug_print: bool = False
     ) -> list[bool]:
-        """Advance each by its text; return which were accepted."""
+        """Advance each matcher by its text; return which texts were accepted."""
         _check_counts("matchers", len(matchers), "strings", len(strings))
         return [
             matcher.accept_string(text, debug_print=debug_print)
@@ -256,7 +256,7 @@ class BatchGrammarMatcher:
 
     @staticmethod
     def batch_rollback(matchers: Sequence[GrammarMatcher], num_tokens: Sequence[int] | int = 1) -> None:
-        """Undo accept calls of each, the same number for all or a number for each."""
+        """Undo accept calls of each matcher, with one number for all or a number for each."""
         counts = [num_tokens] * len(matchers) if isinstance(num_tokens, int) else num_tokens
         _check_counts("matchers", len(matchers), "num_tokens", len(counts))
         for matcher, count in zip(matchers, counts, strict=True):

@@ -73,7 +73,7 @@ class NamedToolChoiceParam(BaseModel):
 
 
 class BuiltinToolChoiceParam(BaseModel):
-    """The choice of one builtin tool, by its type."""
+    """The choice of one built-in tool, by its type."""
 
     type: str
     """The type of the tool."""
@@ -83,10 +83,10 @@ class BuiltinToolChoiceParam(BaseModel):
 
 
 class AllowedToolRef(BaseModel):
-    """A tool in a list: a function by its name, or a builtin tool by its type."""
+    """A tool in a list: a function by its name, or a built-in tool by its type."""
 
     type: str
-    """"function", or the type of a builtin tool."""
+    """"function", or the type of a built-in tool."""
 
     function: NamedToolChoiceFunction | None = None
     """The function, if the tool is one."""
@@ -96,7 +96,7 @@ class AllowedToolRef(BaseModel):
 
 
 class AllowedToolsParam(BaseModel):
-    """The callable tools, among all that there are."""
+    """The callable tools, among all tools."""
 
     mode: Literal["auto", "required"]
     """Whether one of the tools must be called."""
@@ -162,13 +162,13 @@ def get_model_structural_tag(
 ) -> StructuralTag:
     """Return the structural tag of a turn in the style of a model.
 
-    ``model``: a name of ``stackmask.tools.style_names()``, or a registered one. ``tools``, ``tool_choice``:
-    in OpenAI's format. ``reasoning``: "enabled": the prompt has begun it, and the turn ends it; "auto": the
-    turn may begin with it; "disabled": there is none. ``force_reasoning`` is ignored, as in XGrammar.
-    ``any_order``: arguments in any order. ``exclude_special_tokens``: free text has no markers of the style.
-    ``max_whitespace_cnt``: the maximum number of consecutive blanks in the arguments.
-    ``parallel_tool_calls``: whether there may be several calls; otherwise the turn ends with the first one.
-    Raises: ValueError for other arguments; XGrammarError, which is a ValueError too, for an unknown model.
+    ``model``: a name in ``stackmask.tools.style_names()``, or a registered name. ``tools``, ``tool_choice``:
+    in OpenAI's format. ``reasoning``: "enabled": the prompt has begun the reasoning, and the turn ends it;
+    "auto": the turn may begin with reasoning; "disabled": without reasoning. ``force_reasoning`` is ignored,
+    as in XGrammar. ``any_order``: arguments in any order. ``exclude_special_tokens``: free text has no
+    markers of the style. ``max_whitespace_cnt``: the maximum length of whitespace in the arguments.
+    ``parallel_tool_calls``: whether there may be several calls; otherwise the turn ends with the first call.
+    Raises: ValueError for other arguments; XGrammarError, also a ValueError, for an unknown model.
     """
     if not isinstance(model, str):
         raise ArgumentError(f"model is {type(model).__name__}, not the name of a style")
@@ -195,8 +195,8 @@ def get_model_structural_tag(
 def register_model_structural_tag(name: str) -> Callable[[TagMaker], TagMaker]:
     """Register a function that builds the structural tag of a model, for ``get_model_structural_tag``.
 
-    It is called with the lists of functions and of builtin tools, the simplified choice and the mode of reasoning; the other
-    options are given by name.
+    It is called with the lists of functions and built-in tools, the simplified choice and the mode of
+    reasoning; other options are keyword arguments.
     """
     if not isinstance(name, str):
         raise ArgumentError(f"name is {type(name).__name__}, not str")
@@ -212,7 +212,7 @@ def normalize_tool_choice(
     tools: list[ToolParam | dict[str, Any]] | None = None,
     tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
 ) -> tuple[list[FunctionToolParam], list[BuiltinToolParam], SimplifiedToolChoice]:
-    """Return the callable functions and builtin tools, and "auto", "required" or "forced" (one tool).
+    """Return the callable functions and built-in tools, and "auto", "required" or "forced" (one tool).
 
     Dicts may have the fields of a function next to its ``type``, as in OpenAI's Responses API.
     Raises: ValueError for an invalid tool or choice, and for unknown tools.
@@ -263,7 +263,7 @@ def _tool(source: Any) -> ToolParam:
 
 
 def _nested(source: Any, kind: str) -> Any:
-    """Return a dict of this type with its other fields in one of the type's name."""
+    """Return a dict of this type with its other fields in a field of the type's name."""
     if not isinstance(source, dict) or source.get("type") != kind or kind in source or len(source) == 1:
         return source
     return {"type": kind, kind: {key: value for key, value in source.items() if key != "type"}}

@@ -9,9 +9,9 @@ from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 
 
 class LogitsProcessor(GrammarLogitsProcessor):
-    """Constrain the output of ``model.generate`` to compiled grammars: one for all rows, or one for each.
+    """Constrains the output of ``model.generate`` to compiled grammars, one for all rows or one for each.
 
-    It can be used for any number of calls.
+    One object can serve any number of calls.
     """
 
     def __init__(self, compiled_grammar: CompiledGrammar | Sequence[CompiledGrammar]) -> None:

@@ -1,4 +1,4 @@
-"""The output of ``serialize_json``: JSON that describes the source of an object, with a kind and a version."""
+"""The output of ``serialize_json``, which is JSON with the source of an object, its kind and a version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION: Final = "stackmask-1"
 
 
 def get_serialization_version() -> str:
-    """Return the version of the output of ``serialize_json``. It is not XGrammar's: the formats are incompatible."""
+    """Return the version of the output of ``serialize_json``. XGrammar's format is incompatible."""
     return VERSION
 
 
@@ -51,7 +51,7 @@ _depth = 10_000
 
 
 def get_max_recursion_depth() -> int:
-    """Return the number set last."""
+    """Return the last number that was set."""
     return _depth
 
 

@@ -38,7 +38,7 @@ class JSONSchemaFormat(BaseModel):
     """Whether keys may come in any order."""
 
     max_whitespace_cnt: int | None = None
-    """The maximum number of consecutive blanks; None for no separate limit."""
+    """The maximum length of whitespace; None for no separate limit."""
 
     excludes: list[str] = []
     """Strings that must not occur in the text."""
@@ -51,7 +51,7 @@ class QwenXMLParameterFormat(BaseModel):
     """The type tag of this format."""
 
     json_schema: bool | dict[str, Any]
-    """The schema of the parameters; True for any."""
+    """The schema of the parameters; True for any parameters."""
 
 
 class AnyTextFormat(BaseModel):
@@ -81,7 +81,7 @@ class TokenFormat(BaseModel):
 
 
 class ExcludeTokenFormat(BaseModel):
-    """Any token except these."""
+    """Any token except the given ones."""
 
     type: Literal["exclude_token"] = "exclude_token"
     """The type tag of this format."""
@@ -91,7 +91,7 @@ class ExcludeTokenFormat(BaseModel):
 
 
 class AnyTokensFormat(BaseModel):
-    """Any number of tokens except these."""
+    """Any number of tokens except the given ones."""
 
     type: Literal["any_tokens"] = "any_tokens"
     """The type tag of this format."""
@@ -127,7 +127,7 @@ class RegexFormat(BaseModel):
 
 
 class SequenceFormat(BaseModel):
-    """Formats one after the other."""
+    """Formats in sequence."""
 
     type: Literal["sequence"] = "sequence"
     """The type tag of this format."""
@@ -137,7 +137,7 @@ class SequenceFormat(BaseModel):
 
 
 class OrFormat(BaseModel):
-    """Any of some formats."""
+    """Alternative formats."""
 
     type: Literal["or"] = "or"
     """The type tag of this format."""
@@ -205,7 +205,7 @@ class TagFormat(BaseModel):
     """The format between the markers."""
 
     end: str | list[str] | TokenFormat
-    """The marker after it: a string, one of several, or a token."""
+    """The marker after the content: a string, several strings to choose from, or a token."""
 
 
 class TriggeredTagsFormat(BaseModel):
@@ -231,7 +231,7 @@ class TriggeredTagsFormat(BaseModel):
 
 
 class TokenTriggeredTagsFormat(BaseModel):
-    """The same with tokens as triggers."""
+    """Like ``TriggeredTagsFormat``, with tokens as triggers."""
 
     type: Literal["token_triggered_tags"] = "token_triggered_tags"
     """The type tag of this format."""
@@ -288,7 +288,7 @@ class DispatchFormat(BaseModel):
 
 
 class TokenDispatchFormat(BaseModel):
-    """The same with tokens."""
+    """Like ``DispatchFormat``, with tokens."""
 
     type: Literal["token_dispatch"] = "token_dispatch"
     """The type tag of this format."""

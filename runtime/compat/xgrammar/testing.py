@@ -31,7 +31,7 @@ def _get_matcher_from_grammar_and_tokenizer_info(
 
 
 def _get_matcher_from_grammar(grammar: Grammar | str, **kwargs: Any) -> GrammarMatcher:
-    """Return a matcher for texts: it is terminated if the grammar may end."""
+    """Return a matcher for texts, which is terminated if the grammar may end."""
     return _get_matcher_from_grammar_and_tokenizer_info(grammar, terminate_without_stop_token=True, **kwargs)
 
 
@@ -105,7 +105,7 @@ def _traverse_draft_tree(
     allocate_token_bitmask: torch.Tensor,
     time_threshold: float = -1.0,
 ) -> bool:
-    """Call ``matcher.traverse_draft_tree``; this is the older interface."""
+    """Call ``matcher.traverse_draft_tree``, of which this is the older interface."""
     return matcher.traverse_draft_tree(
         retrieve_next_token,
         retrieve_next_sibling,

@@ -45,9 +45,9 @@ class VocabType(Enum):
 class TokenizerInfo:
     """The vocabulary of a model, for ``GrammarCompiler``.
 
-    ``encoded_vocab``: the tokens by id, encoded as ``vocab_type``; an empty one is special. ``vocab_size``:
-    the width of the logits. ``stop_token_ids``: by default those with common names. ``add_prefix_space``: the
-    value of the property; every token is exactly its bytes.
+    ``encoded_vocab``: the tokens by id, encoded as ``vocab_type``; empty tokens are special. ``vocab_size``:
+    the width of the logits. ``stop_token_ids``: by default the tokens with common names.
+    ``add_prefix_space``: the value of the property; every token is exactly its bytes.
     Raises: XGrammarError (a RuntimeError) if ``vocab_size`` is smaller than the vocabulary or an id is out of range.
     """
 
@@ -123,7 +123,7 @@ class TokenizerInfo:
 
     @property
     def decoded_vocab(self) -> list[bytes]:
-        """The bytes of each token; of special ones their name, or nothing."""
+        """The bytes of each token; for special tokens, their name or nothing."""
         return list(self._decoded)
 
     @property

@@ -1,6 +1,6 @@
-"""Readers that turn tokenizers of other libraries into tables of token bytes.
+"""Readers that convert tokenizers of other libraries to tables of token bytes.
 
 Each reader takes the foreign object and returns a
-:class:`stackmask.runtime.vocabulary.tokenizers.table.TokenTable`. None of them imports the library it reads:
-the caller has already imported it to create the object.
+:class:`stackmask.runtime.vocabulary.tokenizers.table.TokenTable`. Readers do not import these libraries: the
+caller has already imported them to create the object.
 """

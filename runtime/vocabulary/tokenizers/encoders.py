@@ -1,4 +1,4 @@
-"""Encoders: convert text to token ids, for jump-forward, for any tokenizer."""
+"""Encoders, which convert text to token ids for jump-forward, for any tokenizer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_REMEMBERED = 1 << 14  # short texts, some 200 bytes each
 class Encoder:
     """``encode(text)`` returns the ids of a text, without adding special tokens.
 
-    ``composes``: the tokenizer may join the last character of a text with what follows (NFC and its like).
+    ``composes``: the tokenizer may join the last character of a text with the following text, as NFC does.
     ``looks_around``: a token may depend on the character after it (whole words only).
     """
 
@@ -32,7 +32,7 @@ class Encoder:
     remembered: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def encode_short(self, text: str) -> Sequence[int]:
-        """Encode a text of a few words, and cache the result: grammars of one tokenizer need the same ones."""
+        """Encode a text of a few words, and cache the result: since grammars often need the same ones."""
         ids = self.remembered.get(text)
         if ids is None:
             ids = tuple(self.encode(text))
@@ -45,8 +45,8 @@ class Encoder:
 def encoder_of(tokenizer: Any) -> Encoder:
     """Return the encoder of a tokenizer: transformers (fast or slow), ``tokenizers``, tiktoken, SentencePiece.
 
-    A function from text to ids is returned unchanged. A fast tokenizer's backend is kept alive, others only
-    by a weak reference.
+    A function from text to ids is returned unchanged. A fast tokenizer's backend is kept alive, other
+    tokenizers have only a weak reference.
     Raises: VocabularyError for any other object.
     """
     if isinstance(tokenizer, Encoder):

@@ -82,8 +82,8 @@ def read_backend(backend: Any) -> TokenTable:
 def _decode_model(backend: Any, decoding: Decoding) -> TokenBytes:
     """Return the bytes of the model's own tokens.
 
-    Looking up one id at a time takes half the time of ``get_vocab`` and creates no large dictionary. This
-    finds every token if the ids have no gaps; otherwise ``get_vocab`` is used.
+    Looking up single ids takes half the time of ``get_vocab`` and creates no large dictionary. This finds all
+    tokens if the ids have no gaps; otherwise ``get_vocab`` is used.
     """
     count: int = backend.get_vocab_size(with_added_tokens=False)
     find = backend.model.id_to_token
@@ -100,10 +100,9 @@ def _decode_model(backend: Any, decoding: Decoding) -> TokenBytes:
 
 
 def _with_backend_added(texts: TokenBytes, backend: Any, decoding: Decoding) -> TokenTable:
-    """Overlay the added tokens on the model's own: special ones have no text.
+    """Overlay the added tokens on the model's own. Special tokens have no text.
 
-    The text of the others is their unchanged content in byte-level tokenizers, and their decoded content in
-    all others.
+    The text of other tokens is their unchanged content in byte-level tokenizers, else their decoded content.
     """
     added: dict[int, Any] = backend.get_added_tokens_decoder()
     # no tuple per token: thousands of new containers would set off the collector over all of transformers
@@ -120,7 +119,7 @@ def _with_backend_added(texts: TokenBytes, backend: Any, decoding: Decoding) -> 
 
 
 def _state(part: Any) -> Mapping[str, Any] | None:
-    """Return the JSON of a decoder, pre-tokenizer or normaliser, as pickling writes it."""
+    """Return the JSON of a decoder, pre-tokenizer or normaliser, as in its pickled form."""
     if part is None:
         return None
     state: Mapping[str, Any] = json.loads(part.__getstate__())
@@ -208,8 +207,8 @@ def _read_slow_byte_level(tokenizer: Any) -> TokenTable:
 class Decoding:
     """The effect of a decoder on each token, and on the text as a whole.
 
-    ``replacements`` are applied in order, ``byte_fallback`` turns ``<0xHH>`` into a byte, ``strip_first_space``
-    drops one leading space of the whole text.
+    ``replacements`` are applied in order, ``byte_fallback`` converts ``<0xHH>`` to a byte,
+    ``strip_first_space`` drops one leading space of the whole text.
     """
 
     byte_level: bool = False
@@ -270,9 +269,9 @@ def read_decoder(decoder: Mapping[str, Any]) -> Decoding:
 def infer_decoder(
     normalizer: Mapping[str, Any] | None, pre_tokenizer: Mapping[str, Any] | None, byte_fallback: bool
 ) -> Decoding:
-    """Determine from the encoder how tokens are written, for tokenizers without a decoder.
+    """Derive the written form of tokens from the encoder, for tokenizers without a decoder.
 
-    Raises: VocabularyError if it does not write bytes or spaces in a known way.
+    Raises: VocabularyError if the encoder writes bytes or spaces in an unknown way.
     """
     before = _flatten(pre_tokenizer) if pre_tokenizer else []
     if any(step.get("type") == "ByteLevel" for step in before):
@@ -395,7 +394,7 @@ def read_sentencepiece(processor: Any) -> TokenTable:
 
 
 def read_piece_bytes(processor: Any, i: int) -> bytes | None:
-    """Return the bytes of a piece; None for control, unknown and unused ones."""
+    """Return the bytes of a piece; None for control, unknown and unused pieces."""
     if processor.is_control(i) or processor.is_unknown(i) or processor.is_unused(i):
         return None
     piece: str = processor.id_to_piece(i)

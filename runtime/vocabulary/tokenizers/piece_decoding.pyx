@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Convert tokens as written by tokenizers to their bytes, without a Python object per token."""
+"""Convert the written tokens of tokenizers to their bytes, without a Python object for each token."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport (

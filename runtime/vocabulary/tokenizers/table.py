@@ -1,4 +1,4 @@
-"""The result of every reader: the bytes of each id, and the ids that are not text."""
+"""The result of every reader, with the bytes of each id, and the ids that are not text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from stackmask.pda.errors import VocabularyError
 class TokenTable:
     """The id → bytes table of one tokenizer.
 
-    ``names`` maps the written form of special and added tokens to ids. ``added_ids`` were added to the
-    trained vocabulary, whether text or special.
+    ``names``: from the written form of special and added tokens to ids. ``added_ids``: ids that were added to
+    the trained vocabulary, text or special.
     """
 
     tokens: Sequence[bytes | None]
@@ -24,7 +24,7 @@ class TokenTable:
     strip_first_space: bool = False
 
     def with_stops(self, stop_ids: Sequence[int]) -> TokenTable:
-        """Add stop tokens after those that are there."""
+        """Add stop tokens after the existing ones."""
         return replace(self, stop_ids=tuple(dict.fromkeys((*self.stop_ids, *stop_ids))))
 
     def with_special(self, special_ids: Sequence[int]) -> TokenTable:
