@@ -365,7 +365,7 @@ class QuerySpelling(NamedTuple):
         if self.keywords == "upper":
             for name, body in bodies.items():
                 if name.split(".")[-1].isupper() and _is_keyword(body):
-                    result[name] = rewrite(body, _capital)
+                    result[name] = rewrite(body, _capital, True)
         return result
 
 

@@ -31,7 +31,7 @@ from stackmask.grammar.ir import (
     TokenLimit,
     TokenTerminal,
 )
-from stackmask.grammar.ir.build import Renaming, choice, referred, repeat, sequence
+from stackmask.grammar.ir.build import choice, referred, repeat, rewrite, sequence
 from stackmask.grammar.ir.parts import PartedRules, PartFacts
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.source.work import enter, spend
@@ -233,16 +233,22 @@ def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> d
         for name in same:
             made[name] = shared[name]
         rules = place.facts.rules
-        renaming = Renaming({name: name if name in same else place.own + name for name in rules})
+        leaf = partial(_renamed, {name: place.own + name for name in rules if name not in same})
         for name, rule in rules.items():
             if name in same:
                 continue
             span = rule.span
             if span is not None and place.offset:
                 span = replace(span, source=span.source + place.offset)
-            made[place.own + name] = Rule(place.own + name, renaming.renamed(rule.body), span)
-        spend(renaming.count)
+            made[place.own + name] = Rule(place.own + name, rewrite(rule.body, leaf), span)
     return made
+
+
+def _renamed(names: dict[str, str], expr: Expr) -> Expr:
+    spend(1)
+    if isinstance(expr, RuleRef) and expr.name in names:
+        return RuleRef(names[expr.name], expr.nonempty)
+    return expr
 
 
 def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
