@@ -29,12 +29,12 @@ from stackmask.grammar.ir import (
     Repeat,
     Rule,
     RuleRef,
-    RuleSet,
     Scope,
     Sequence,
     walk,
 )
 from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.lark.lexemes import with_parts
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.source.work import spend
 
@@ -92,11 +92,7 @@ class Indentation:
 
     def run(self, start: str, begin: str) -> dict[str, Rule]:
         """Return the rules, which begin with ``begin``. Raises: Unmatched."""
-        parts = {
-            part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
-        }
-        whole = self.rules | {name: Rule(name, EPSILON) for name in parts - self.rules.keys()}
-        self.ends = solve(RuleSet(whole, start, (), ()), (0, 0), self.both)
+        self.ends = solve(with_parts(self.rules, start, EPSILON), (0, 0), self.both)
         if self.newline in self.rules and not any(
             isinstance(part, RuleRef | CharClass | Complement)
             or (isinstance(part, Literal) and b"\n" in part.data)

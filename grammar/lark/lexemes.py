@@ -29,9 +29,8 @@ from stackmask.grammar.ir import (
     Span,
     TokenLimit,
     children,
-    walk,
 )
-from stackmask.grammar.ir.build import choice, rebuild, repeat, sequence
+from stackmask.grammar.ir.build import choice, rebuild, referred, repeat, sequence
 from stackmask.grammar.normalize.booleans import drop_empty_booleans, expand_booleans
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.source.diagnostics import GrammarError
@@ -76,6 +75,12 @@ class LazyFacts(NamedTuple):
 
 class TooManyVariants(Exception):
     """Too many variants of rules would be written."""
+
+
+def with_parts(rules: dict[str, Rule], start: str, body: Expr) -> RuleSet:
+    """Return the rules as a whole, with this body for each part in another language."""
+    parts = {name for rule in rules.values() for name in referred(rule.body)} - rules.keys()
+    return RuleSet(rules | {name: Rule(name, body) for name in parts}, start)
 
 
 # recursion is as deep as the syntax tree, whose depth is limited, and as MAX_ALIKE
@@ -129,11 +134,7 @@ class Preference:
 
     def run(self, start: str) -> dict[str, Rule]:
         """Return the rules, the start rule under its own name. Raises: TooManyVariants."""
-        parts = {
-            part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
-        }
-        whole = self.rules | {name: Rule(name, SOME_TEXT) for name in parts - self.rules.keys()}
-        self.facts = solve(RuleSet(whole, start, (), ()), LazyFacts(), self.evaluated)
+        self.facts = solve(with_parts(self.rules, start, SOME_TEXT), LazyFacts(), self.evaluated)
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
         self.variant(start, self.of(RuleRef(start)).first, NO_NAMES)
         while self.todo:
@@ -360,7 +361,7 @@ class Preference:
         needed: dict[str, Rule] = {}
         todo = [strings]
         while todo:
-            found = {part.name for part in walk(todo.pop()) if isinstance(part, RuleRef)} - needed.keys()
+            found = set(referred(todo.pop())) - needed.keys()
             if not found <= self.rules.keys():  # runs of chunks, which may be empty
                 return False
             for name in found:
