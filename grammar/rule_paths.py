@@ -13,24 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from stackmask.grammar.ir import (
-    ByteClass,
-    Capture,
-    CharClass,
-    Choice,
-    Complement,
-    Dynamic,
-    Expr,
-    Intersection,
-    Keyed,
-    Literal,
-    Repeat,
-    RuleRef,
-    RuleSet,
-    Scope,
-    Sequence,
-    TokenTerminal,
-)
+from stackmask.grammar import ir
 
 MAX_STEPS: Final = 300_000  # of the reading, about 0.2 s; a text or a grammar that takes more has no path
 MAX_COPIES: Final = 4  # of what is repeated; higher counts are taken for no count
@@ -60,7 +43,7 @@ class _Steps:
             raise _TooLongError
 
 
-def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
+def rule_path(rules: ir.RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
     """Return the names of the rules that enclose the end of a text in every parse, outermost first.
 
     The start rule and generated rules are left out. Empty if the rules have no source, or the text takes too
@@ -76,7 +59,7 @@ def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
 class RulePaths:
     """The rule path along a text that is read symbol by symbol; as ``rule_path`` at each position."""
 
-    def __init__(self, rules: RuleSet, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, rules: ir.RuleSet, max_steps: int = MAX_STEPS) -> None:
         self._rules = rules
         self._reading: _Reading | None = None
         with suppress(_TooLongError):
@@ -119,7 +102,7 @@ def shown_path(names: tuple[str, ...]) -> str:
 class _Automata:
     """The rules as automata over bytes and calls, each built at its first call."""
 
-    def __init__(self, rules: RuleSet, steps: _Steps) -> None:
+    def __init__(self, rules: ir.RuleSet, steps: _Steps) -> None:
         self.rules = rules
         self.steps = steps
         self.entries: dict[str, tuple[int, int]] = {}
@@ -143,49 +126,49 @@ class _Automata:
             table.append([])
         return len(self.empty) - 1
 
-    def write(self, body: Expr, first: int, last: int) -> None:
+    def write(self, body: ir.Expr, first: int, last: int) -> None:
         """Add the states of an expression between two states."""
-        todo: list[tuple[Expr, int, int]] = [(body, first, last)]
+        todo: list[tuple[ir.Expr, int, int]] = [(body, first, last)]
         while todo:
             expr, a, b = todo.pop()
             self.steps.spend(1)
             match expr:
-                case Literal(data):
+                case ir.Literal(data):
                     for byte in data[:-1]:
                         self.bytes[a].append((1 << byte, a := self.state()))
                     if data:
                         self.bytes[a].append((1 << data[-1], b))
                     else:
                         self.empty[a].append(b)
-                case ByteClass(mask):
+                case ir.ByteClass(mask):
                     self.bytes[a].append((mask, b))
-                case CharClass(ranges):
+                case ir.CharClass(ranges):
                     self.characters(ranges, a, b)
-                case Sequence(items):
+                case ir.Sequence(items):
                     for item in items[:-1]:
                         todo.append((item, a, a := self.state()))
                     if items:
                         todo.append((items[-1], a, b))
                     else:
                         self.empty[a].append(b)
-                case Choice(items):
+                case ir.Choice(items):
                     self.steps.spend(len(items))
                     todo += [(item, a, b) for item in items]
-                case Repeat(item, low, high):
+                case ir.Repeat(item, low, high):
                     todo += self.repeated(item, low, high, a, b)
-                case RuleRef(name):
+                case ir.RuleRef(name):
                     self.calls[a].append((name, b))
-                case TokenTerminal():
+                case ir.TokenTerminal():
                     self.tokens[a].append(b)
-                case Capture(item) | Scope(item) | Keyed(item):
+                case ir.Capture(item) | ir.Scope(item) | ir.Keyed(item):
                     todo.append((item, a, b))
-                case Intersection(items):
-                    told = [item for item in items if not isinstance(item, Complement)]
+                case ir.Intersection(items):
+                    told = [item for item in items if not isinstance(item, ir.Complement)]
                     if told:
                         todo.append((told[0], a, b))
                     else:
                         self.any_text(a, b)
-                case Complement() | Dynamic():
+                case ir.Complement() | ir.Dynamic():
                     self.any_text(a, b)
                 case _:  # tests that read nothing
                     self.empty[a].append(b)
@@ -205,8 +188,10 @@ class _Automata:
                 self.bytes[target].append((_span(0x80, 0xBF), after))
                 self.bytes[a].append((_span(low, high), target))
 
-    def repeated(self, item: Expr, low: int, high: int | None, a: int, b: int) -> list[tuple[Expr, int, int]]:
-        parts: list[tuple[Expr, int, int]] = []
+    def repeated(
+        self, item: ir.Expr, low: int, high: int | None, a: int, b: int
+    ) -> list[tuple[ir.Expr, int, int]]:
+        parts: list[tuple[ir.Expr, int, int]] = []
         for _ in range(min(low, MAX_COPIES)):
             parts.append((item, a, a := self.state()))
         if high is not None and high <= MAX_COPIES:
@@ -235,7 +220,7 @@ def _span(low: int, high: int) -> int:
 class _Reading:
     """All parses of a text so far: items (state, call), and the calls waiting for each call."""
 
-    def __init__(self, rules: RuleSet, max_steps: int) -> None:
+    def __init__(self, rules: ir.RuleSet, max_steps: int) -> None:
         self.steps = _Steps(max_steps)
         self.automata = _Automata(rules, self.steps)
         self.names: list[str] = []  # of the calls
