@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir, whole_strings
-from stackmask.grammar.front_ends import schema_reader
 from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump, summary
 from stackmask.grammar.outputs import Output, OutputError, choices_of, letters_of, output_of_schema, reader_of
@@ -300,8 +299,10 @@ class Grammar(metaclass=Suggesting):
             UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
+        from stackmask.grammar.json_schema.frontend import schema_rules
+
         reader = partial(
-            schema_reader(),
+            schema_rules,
             schema,
             draft=draft,
             resources=resources,
