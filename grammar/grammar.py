@@ -186,6 +186,7 @@ class Grammar(metaclass=Suggesting):
         Cost: about 2 ms per kilobyte; the first call in a process also builds the parser, about 0.1 s.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
+        from stackmask.grammar.ebnf.modules import load_rules
 
         check_text_and_start(text, start)
         folder = None if base is None else Path(base)
@@ -194,7 +195,7 @@ class Grammar(metaclass=Suggesting):
 
         def read() -> Grammar:
             check_text("the grammar", text)
-            found = Directives(text, name=name, base=folder, start=start, given=given)
+            found = Directives(load_rules(text, name=name, base=folder, start=start, given=given), given)
             grammar = _of_parts(found, parts.values())
             grammar._notation = "ebnf"
             return grammar
@@ -235,7 +236,7 @@ class Grammar(metaclass=Suggesting):
             check_text("the grammar", text)
             options: Any = {"flavor": flavor, "on_unsupported": on_unsupported, "given": parts}
             loaded, report, *_ = load_lark(text, name=name, base=folder, start=start, **options)
-            grammar = _of_parts(Directives.of(loaded, given), parts.values())
+            grammar = _of_parts(Directives(loaded, given), parts.values())
             grammar.report = report
             grammar._notation = "lark"
             return grammar

@@ -6,11 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from stackmask.grammar import ir
-from stackmask.grammar.ebnf.modules import load_rules, load_with_parts
+from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir.build import choice, rewrite, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -60,22 +59,9 @@ def rules_of(parts: Mapping[str, Any]) -> Given:
 class Directives:
     """A parsed grammar text; ``rules`` inserts its parts for each vocabulary."""
 
-    def __init__(
-        self, text: str, *, name: str, base: Path | None, start: str | None, given: Given | None = None
-    ) -> None:
-        """Read a text. Raises: GrammarError with the problems of all files at once."""
-        known = given or {}
-        self._take(load_with_parts(text, name=name, base=base, start=start, given=known), known)
-
-    @classmethod
-    def of(cls, loaded: Loaded, given: Given | None = None) -> Directives:
-        """Return the rules loaded by another reader, ready to insert its parts."""
-        made = cls.__new__(cls)
-        made._take(loaded, given or {})
-        return made
-
-    def _take(self, loaded: Loaded, given: Given) -> None:
-        self.loaded, self.given = loaded, given
+    def __init__(self, loaded: Loaded, given: Given | None = None) -> None:
+        """Take the rules of a reader. ``given``: the grammars that it was given by name."""
+        self.loaded, self.given = loaded, given or {}
         self._schemas: dict[str, ir.RuleSet] = {}
 
     @property
@@ -139,18 +125,6 @@ class Directives:
         return found
 
 
-def ebnf_rules(
-    text: str,
-    special_names: Iterable[str] = (),
-    *,
-    name: str,
-    base: Path | None = None,
-    start: str | None = None,
-) -> ir.RuleSet:
-    """Return the rules of a grammar text with its parts. Raises: as ``Directives``."""
-    return Directives(text, name=name, base=base, start=start).rules(special_names)
-
-
 def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
     """Return the problem of a schema, with its position in the grammar's text."""
     message = f"in `%json`: {error}"
@@ -194,7 +168,7 @@ def _bundled_sql() -> ir.RuleSet:
     ready = find_ready(path, shown)
     if ready is not None:
         return ready.normalized()
-    return normalize(load_rules(read_text(path), name=shown, base=path.parent, start=None))
+    return normalize(load_rules(read_text(path), name=shown, base=path.parent, start=None).rules)
 
 
 # -- Where a part of a JSON value stands in its text: what is wrong with a schema is said there ------------
