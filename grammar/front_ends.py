@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 from stackmask.grammar.ir import ANY_CHAR, Expr, KeySyntax
 from stackmask.grammar.json_schema.text.strings import KEY_SYNTAX
 
@@ -27,11 +24,3 @@ def key_syntax() -> KeySyntax:
     One engine supports one syntax; JSON Schema is the only front end with keys.
     """
     return KEY_SYNTAX  # mutant: key-syntax
-
-
-@cache
-def schema_reader() -> Any:
-    """Return the schema reader, which is imported on demand."""
-    from stackmask.grammar.json_schema.frontend import schema_rules
-
-    return schema_rules

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir, whole_strings
-from stackmask.grammar.front_ends import schema_reader
 from stackmask.grammar.ir import Rule, RuleSet
 from stackmask.grammar.ir.dump import dump, summary
 from stackmask.grammar.outputs import Output, OutputError, choices_of, letters_of, output_of_schema, reader_of
@@ -185,6 +184,7 @@ class Grammar(metaclass=Suggesting):
         Cost: about 2 ms per kilobyte; the first call in a process also builds the parser, about 0.1 s.
         """
         from stackmask.grammar.directives.frontend import Directives, given_parts, rules_of
+        from stackmask.grammar.ebnf.modules import load_rules
 
         check_text_and_start(text, start)
         folder = None if base is None else Path(base)
@@ -193,7 +193,7 @@ class Grammar(metaclass=Suggesting):
 
         def read() -> Grammar:
             check_text("the grammar", text)
-            found = Directives(text, name=name, base=folder, start=start, given=given)
+            found = Directives(load_rules(text, name=name, base=folder, start=start, given=given), given)
             grammar = _of_parts(found, parts.values())
             grammar._notation = "ebnf"
             return grammar
@@ -234,7 +234,7 @@ class Grammar(metaclass=Suggesting):
             check_text("the grammar", text)
             options: Any = {"flavor": flavor, "on_unsupported": on_unsupported, "given": parts}
             loaded, report, *_ = load_lark(text, name=name, base=folder, start=start, **options)
-            grammar = _of_parts(Directives.of(loaded, given), parts.values())
+            grammar = _of_parts(Directives(loaded, given), parts.values())
             grammar.report = report
             grammar._notation = "lark"
             return grammar
@@ -298,8 +298,10 @@ class Grammar(metaclass=Suggesting):
             UnsatisfiableSchemaError.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
+        from stackmask.grammar.json_schema.frontend import schema_rules
+
         reader = partial(
-            schema_reader(),
+            schema_rules,
             schema,
             draft=draft,
             resources=resources,

@@ -106,7 +106,7 @@ def written_rules(path: Path, name: str, start: str) -> RuleSet:
 
     ready = find_ready(path, name)
     if ready is None:
-        return load_rules(read_text(path), name=name, base=path.parent, start=start)
+        return load_rules(read_text(path), name=name, base=path.parent, start=start).rules
     rules = ready.written()
     begin = rules.rules[START_RULE].body
     assert isinstance(begin, ir.Sequence)

@@ -12,24 +12,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from stackmask.grammar.ir import (
-    ByteClass,
-    Capture,
-    CharClass,
-    Choice,
-    Complement,
-    Dynamic,
-    Expr,
-    Intersection,
-    Keyed,
-    Literal,
-    Repeat,
-    RuleRef,
-    RuleSet,
-    Scope,
-    Sequence,
-    TokenTerminal,
-)
+from stackmask.grammar import ir
+from stackmask.grammar.source.work import ENDLESS, STEP, BudgetError, Work, counted, spend
 
 MAX_STEPS: Final = 300_000  # of the reading, about 0.2 s; a text or a grammar that takes more has no path
 MAX_COPIES: Final = 4  # of what is repeated; higher counts are taken for no count
@@ -42,24 +26,7 @@ Symbol: TypeAlias = int | bytes
 """A byte of text, or a special token by its id."""
 
 
-class _TooLongError(Exception):
-    """The error that a parse took too many steps."""
-
-
-class _Steps:
-    """The remaining steps of a parse. Every loop whose length depends on the grammar or the text counts them."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def spend(self, count: int) -> None:
-        """Count some steps. Raises: _TooLongError."""
-        self.left -= count
-        if self.left < 0:
-            raise _TooLongError
-
-
-def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
+def rule_path(rules: ir.RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
     """Return the names of the rules that enclose the end of a text in every parse, outermost first.
 
     The start rule and generated rules are excluded. Empty if the rules have no source, or the text takes too
@@ -75,18 +42,21 @@ def rule_path(rules: RuleSet, symbols: Iterable[Symbol]) -> tuple[str, ...]:
 class RulePaths:
     """The rule path of a text that is read symbol by symbol, as ``rule_path`` for each prefix."""
 
-    def __init__(self, rules: RuleSet, max_steps: int = MAX_STEPS) -> None:
+    def __init__(self, rules: ir.RuleSet, max_steps: int = MAX_STEPS) -> None:
         self._rules = rules
         self._reading: _Reading | None = None
-        with suppress(_TooLongError):
-            self._reading = _Reading(rules, max_steps) if rules.sources else None
+        # of an account of its own, of which one call may use three quarters
+        self._work = Work(4 * STEP * max_steps // 3, ENDLESS, ENDLESS)
+        with suppress(BudgetError), counted(self._work):
+            self._reading = _Reading(rules) if rules.sources else None
 
     def take(self, symbol: Symbol) -> None:
         """Read more text. Cost: about 2 µs for each active rule at each byte."""
         try:
-            if self._reading is not None and not self._reading.take(symbol):
-                self._reading = None
-        except _TooLongError:
+            with counted(self._work):
+                if self._reading is not None and not self._reading.take(symbol):
+                    self._reading = None
+        except BudgetError:
             self._reading = None
 
     def path(self) -> tuple[str, ...]:
@@ -94,8 +64,9 @@ class RulePaths:
         if self._reading is None:
             return ()
         try:
-            calls = self._reading.common_calls()
-        except _TooLongError:
+            with counted(self._work):
+                calls = self._reading.common_calls()
+        except BudgetError:
             self._reading = None
             return ()
         rules = self._rules.rules
@@ -118,9 +89,8 @@ def shown_path(names: tuple[str, ...]) -> str:
 class _Automata:
     """The rules as automata over bytes and calls; each is built at its first call."""
 
-    def __init__(self, rules: RuleSet, steps: _Steps) -> None:
+    def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
-        self.steps = steps
         self.entries: dict[str, tuple[int, int]] = {}
         # of each state: steps without a symbol, (bytes, target), (rule, target), targets of special tokens
         self.empty: list[list[int]] = []
@@ -137,61 +107,61 @@ class _Automata:
         return found
 
     def state(self) -> int:
-        self.steps.spend(4)
+        spend(4)
         for table in (self.empty, self.bytes, self.calls, self.tokens):
             table.append([])
         return len(self.empty) - 1
 
-    def write(self, body: Expr, first: int, last: int) -> None:
+    def write(self, body: ir.Expr, first: int, last: int) -> None:
         """Add the states of an expression between two states."""
-        todo: list[tuple[Expr, int, int]] = [(body, first, last)]
+        todo: list[tuple[ir.Expr, int, int]] = [(body, first, last)]
         while todo:
             expr, a, b = todo.pop()
-            self.steps.spend(1)
+            spend(1)
             match expr:
-                case Literal(data):
+                case ir.Literal(data):
                     for byte in data[:-1]:
                         self.bytes[a].append((1 << byte, a := self.state()))
                     if data:
                         self.bytes[a].append((1 << data[-1], b))
                     else:
                         self.empty[a].append(b)
-                case ByteClass(mask):
+                case ir.ByteClass(mask):
                     self.bytes[a].append((mask, b))
-                case CharClass(ranges):
+                case ir.CharClass(ranges):
                     self.characters(ranges, a, b)
-                case Sequence(items):
+                case ir.Sequence(items):
                     for item in items[:-1]:
                         todo.append((item, a, a := self.state()))
                     if items:
                         todo.append((items[-1], a, b))
                     else:
                         self.empty[a].append(b)
-                case Choice(items):
-                    self.steps.spend(len(items))
+                case ir.Choice(items):
+                    spend(len(items))
                     todo += [(item, a, b) for item in items]
-                case Repeat(item, low, high):
+                case ir.Repeat(item, low, high):
                     todo += self.repeated(item, low, high, a, b)
-                case RuleRef(name):
+                case ir.RuleRef(name):
                     self.calls[a].append((name, b))
-                case TokenTerminal():
+                case ir.TokenTerminal():
                     self.tokens[a].append(b)
-                case Capture(item) | Scope(item) | Keyed(item):
+                case ir.Capture(item) | ir.Scope(item) | ir.Keyed(item):
                     todo.append((item, a, b))
-                case Intersection(items):
-                    told = [item for item in items if not isinstance(item, Complement)]
+                case ir.Intersection(items):
+                    told = [item for item in items if not isinstance(item, ir.Complement)]
                     if told:
                         todo.append((told[0], a, b))
                     else:
                         self.any_text(a, b)
-                case Complement() | Dynamic():
+                case ir.Complement() | ir.Dynamic():
                     self.any_text(a, b)
                 case _:  # tests that read nothing
                     self.empty[a].append(b)
 
     def characters(self, ranges: tuple[tuple[int, int], ...], a: int, b: int) -> None:
         ascii_bytes = 0
-        self.steps.spend(len(ranges))
+        spend(len(ranges))
         for low, high in ranges:
             if low < 0x80:
                 ascii_bytes |= (1 << (min(high, 0x7F) + 1)) - (1 << low)
@@ -204,8 +174,10 @@ class _Automata:
                 self.bytes[target].append((_span(0x80, 0xBF), after))
                 self.bytes[a].append((_span(low, high), target))
 
-    def repeated(self, item: Expr, low: int, high: int | None, a: int, b: int) -> list[tuple[Expr, int, int]]:
-        parts: list[tuple[Expr, int, int]] = []
+    def repeated(
+        self, item: ir.Expr, low: int, high: int | None, a: int, b: int
+    ) -> list[tuple[ir.Expr, int, int]]:
+        parts: list[tuple[ir.Expr, int, int]] = []
         for _ in range(min(low, MAX_COPIES)):
             parts.append((item, a, a := self.state()))
         if high is not None and high <= MAX_COPIES:
@@ -234,9 +206,8 @@ def _span(low: int, high: int) -> int:
 class _Reading:
     """All parses of a text so far, as items (state, call), and the calls that wait for each call."""
 
-    def __init__(self, rules: RuleSet, max_steps: int) -> None:
-        self.steps = _Steps(max_steps)
-        self.automata = _Automata(rules, self.steps)
+    def __init__(self, rules: ir.RuleSet) -> None:
+        self.automata = _Automata(rules)
         self.names: list[str] = []  # of the calls
         self.waiting: list[list[tuple[int, int]]] = []  # items that go on when a call ends
         self.parents: list[dict[int, None]] = []
@@ -265,7 +236,7 @@ class _Reading:
         for byte in symbol:
             items = self.items
             self.begin_place()
-            self.steps.spend(sum(len(automata.bytes[a]) for a, _ in items))
+            spend(sum(len(automata.bytes[a]) for a, _ in items))
             after = [(b, call) for a, call in items for mask, b in automata.bytes[a] if (mask >> byte) & 1]
             if not self.close(after):
                 return False
@@ -284,7 +255,7 @@ class _Reading:
                 continue
             items[item] = None
             state, call = item
-            self.steps.spend(1 + len(automata.empty[state]) + 2 * len(automata.calls[state]))
+            spend(1 + len(automata.empty[state]) + 2 * len(automata.calls[state]))
             todo += [(b, call) for b in automata.empty[state]]
             for name, back in automata.calls[state]:
                 is_new = name not in self.here
@@ -297,7 +268,7 @@ class _Reading:
                     todo.append((back, call))
             if state == automata.entry(self.names[call])[1]:
                 self.ended.add(call)
-                self.steps.spend(len(self.waiting[call]))
+                spend(len(self.waiting[call]))
                 todo += self.waiting[call]
         self.items = items
         return bool(items)
@@ -307,7 +278,7 @@ class _Reading:
         automata = self.automata
         last = {call: None for state, call in self.items if automata.bytes[state] or automata.tokens[state]}
         last = last or {call: None for _, call in self.items}
-        above = _dominators(self.parents, list(last), self.steps)
+        above = _dominators(self.parents, list(last))
         calls = [_END]
         while calls[-1] in above and above[calls[-1]] != calls[-1]:
             calls.append(above[calls[-1]])
@@ -317,7 +288,7 @@ class _Reading:
 _END: Final = -1  # what every reading leads to
 
 
-def _dominators(parents: list[dict[int, None]], last: list[int], steps: _Steps) -> dict[int, int]:
+def _dominators(parents: list[dict[int, None]], last: list[int]) -> dict[int, int]:
     """Return the immediate dominator of each call with respect to call 0; ``_END`` comes after ``last``.
 
     Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
@@ -342,21 +313,21 @@ def _dominators(parents: list[dict[int, None]], last: list[int], steps: _Steps) 
         for call in reversed(order):
             if call == 0:
                 continue
-            steps.spend(len(before[call]))
+            spend(len(before[call]))
             nearest = None
             for parent in before[call]:
                 if parent not in above:
                     continue
-                nearest = parent if nearest is None else _meet(nearest, parent, above, number, steps)
+                nearest = parent if nearest is None else _meet(nearest, parent, above, number)
             if nearest is not None and above.get(call) != nearest:
                 above[call] = nearest
                 changed = True
     return above
 
 
-def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int], steps: _Steps) -> int:
+def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int]) -> int:
     while one != other:
-        steps.spend(1)
+        spend(1)
         if number[one] < number[other]:
             one = above[one]
         else:

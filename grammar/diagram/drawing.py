@@ -10,29 +10,7 @@ import unicodedata
 from collections.abc import Sequence as Items
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.grammar.ir import (
-    ANY_CHAR,
-    EPSILON,
-    ByteClass,
-    Capture,
-    CharClass,
-    Choice,
-    Complement,
-    Dynamic,
-    Expr,
-    Intersection,
-    Keyed,
-    KeyTest,
-    Literal,
-    NotFollowedBy,
-    Repeat,
-    RuleRef,
-    Scope,
-    Sequence,
-    Slot,
-    TokenLimit,
-    TokenTerminal,
-)
+from stackmask.grammar import ir
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.source.charclass import negate
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -77,7 +55,7 @@ class Drawer:
         self._places = places
         self._left = MAX_BOXES
 
-    def diagram(self, body: Expr) -> Any:
+    def diagram(self, body: ir.Expr) -> Any:
         """Return the diagram of a rule's body, with its layout."""
         made = self._railroad.Diagram(self._item(body, 0), type="complex")
         made.format(16)
@@ -86,51 +64,58 @@ class Drawer:
 
     # -- expressions ---------------------------------------------------------------------------------
 
-    def _item(self, expr: Expr, depth: int) -> Any:
-        """Return the library's item for an expression. MAX_DEPTH bounds the depth of calls."""
+    def _item(self, expr: ir.Expr, depth: int) -> Any:
+        """Return an expression as an item of the library. The depth of calls is bounded by MAX_DEPTH."""
         self._left -= 1
         if self._left < 0:
             return self._railroad.Comment("…")
         if depth > MAX_DEPTH:
             return self._box(expr_label(expr))
         match expr:
-            case Literal() | CharClass() | ByteClass() | TokenTerminal() | RuleRef() | NotFollowedBy():
+            case (
+                ir.Literal()
+                | ir.CharClass()
+                | ir.ByteClass()
+                | ir.TokenTerminal()
+                | ir.RuleRef()
+                | ir.NotFollowedBy()
+            ):
                 return self._leaf(expr)
-            case Sequence(items):
+            case ir.Sequence(items):
                 return self._sequence(_flat(items), depth)
-            case Choice(items):
+            case ir.Choice(items):
                 return self._choice(items, depth)
-            case Repeat(item, low, high):
+            case ir.Repeat(item, low, high):
                 return self._repeat(item, None, low, high, depth)
-            case Intersection(items):
+            case ir.Intersection(items):
                 return self._intersection(items, depth)
-            case Complement(item):
+            case ir.Complement(item):
                 return self._box(f"anything but {expr_label(item)}")
-            case Capture(item, action):
+            case ir.Capture(item, action):
                 return self._capture(item, action, depth)
-            case Scope(item) | Keyed(item, _):
+            case ir.Scope(item) | ir.Keyed(item, _):
                 return self._item(item, depth + 1)
-            case Dynamic(resolver):
+            case ir.Dynamic(resolver):
                 return self._dynamic(resolver)
-            case Slot() | KeyTest():
+            case ir.Slot() | ir.KeyTest():
                 return self._railroad.Skip()
 
-    def _leaf(self, expr: Expr) -> Any:
+    def _leaf(self, expr: ir.Expr) -> Any:
         match expr:
-            case Literal(b""):
+            case ir.Literal(b""):
                 return self._railroad.Skip()
-            case Literal(data):
+            case ir.Literal(data):
                 return self._terminal(literal_label(data))
-            case TokenTerminal():
+            case ir.TokenTerminal():
                 return self._terminal(shown(expr_label(expr)), "token")
-            case RuleRef(name, _):
+            case ir.RuleRef(name, _):
                 return self._reference(name)
-            case NotFollowedBy():
+            case ir.NotFollowedBy():
                 return self._railroad.Comment(cut(follow_label(expr)))
             case _:
                 return self._terminal(class_label(expr), "class")
 
-    def _sequence(self, items: list[Expr], depth: int) -> Any:
+    def _sequence(self, items: list[ir.Expr], depth: int) -> Any:
         more = len(items) - MAX_ITEMS
         drawn = []
         at = 0
@@ -168,13 +153,13 @@ class Drawer:
         rows = [line[0] if len(line) == 1 else self._railroad.Sequence(*line) for line in lines]
         return rows[0] if len(rows) == 1 else self._railroad.Stack(*rows)
 
-    def _choice(self, items: Items[Expr], depth: int) -> Any:
+    def _choice(self, items: Items[ir.Expr], depth: int) -> Any:
         if not items:
             return self._railroad.Comment("nothing")
         if _is_string_character(items):
             return self._terminal("character of a string", "class")
-        optional = EPSILON in items
-        others = [item for item in items if item != EPSILON]
+        optional = ir.EPSILON in items
+        others = [item for item in items if item != ir.EPSILON]
         drawn = [self._item(item, depth + 1) for item in others[:MAX_ALTERNATIVES]]
         if len(others) > MAX_ALTERNATIVES:
             drawn.append(self._railroad.Comment(f"and {len(others) - MAX_ALTERNATIVES:,} more"))
@@ -184,7 +169,9 @@ class Drawer:
             return drawn[0]
         return self._railroad.Choice(1 if optional else 0, *drawn)
 
-    def _repeat(self, item: Expr, separator: Expr | None, low: int, high: int | None, depth: int) -> Any:
+    def _repeat(
+        self, item: ir.Expr, separator: ir.Expr | None, low: int, high: int | None, depth: int
+    ) -> Any:
         if is_blank(item):
             return self._railroad.Skip()
         inner = self._item(item, depth + 1)
@@ -198,24 +185,24 @@ class Drawer:
         loop = self._railroad.OneOrMore(inner, between)
         return self._railroad.Optional(loop) if low == 0 else loop
 
-    def _intersection(self, items: Items[Expr], depth: int) -> Any:
+    def _intersection(self, items: Items[ir.Expr], depth: int) -> Any:
         first, *others = items
-        if isinstance(first, Complement) and others:
+        if isinstance(first, ir.Complement) and others:
             # what a text is reads better before what it is not
             first, others = others[0], [first, *others[1:]]
         notes = [
             f"but not {expr_label(other.item)}"
-            if isinstance(other, Complement)
+            if isinstance(other, ir.Complement)
             else f"and {expr_label(other)}"
             for other in others
         ]
         return self._railroad.Group(self._item(first, depth + 1), cut(", ".join(notes)))
 
-    def _capture(self, item: Expr, action: object, depth: int) -> Any:
+    def _capture(self, item: ir.Expr, action: object, depth: int) -> Any:
         if action == "key":
             return self._box("another key")
         inner = self._item(item, depth + 1)
-        if isinstance(action, TokenLimit):
+        if isinstance(action, ir.TokenLimit):
             return self._railroad.Group(inner, f"at most {action.tokens:,} tokens")
         return self._railroad.Group(inner, "remembered") if action in ("push", "new") else inner
 
@@ -224,7 +211,7 @@ class Drawer:
             return self._box(_REMEMBERED[resolver])
         written = getattr(resolver, "written", None)
         if isinstance(written, bytes):
-            return self._leaf(Literal(written))
+            return self._leaf(ir.Literal(written))
         return self._box(shown(getattr(resolver, "__qualname__", type(resolver).__name__)))
 
     # -- boxes ---------------------------------------------------------------------------------------
@@ -268,31 +255,31 @@ def _times(low: int, high: int | None) -> str:
     return f"{high:,} times" if low == high else f"{low:,} to {high:,} times"
 
 
-def _flat(items: Items[Expr]) -> list[Expr]:
+def _flat(items: Items[ir.Expr]) -> list[ir.Expr]:
     """Return the items of a sequence with nested sequences flattened, and adjacent literals merged."""
-    found: list[Expr] = []
+    found: list[ir.Expr] = []
     stack = list(reversed(items))
     while stack:
         item = stack.pop()
         match item:
-            case Sequence(inner):
+            case ir.Sequence(inner):
                 stack.extend(reversed(inner))
-            case Literal(data) if found and isinstance(found[-1], Literal):
-                found[-1] = Literal(found[-1].data + data)
-            case Literal(b"") | Slot() | KeyTest():
+            case ir.Literal(data) if found and isinstance(found[-1], ir.Literal):
+                found[-1] = ir.Literal(found[-1].data + data)
+            case ir.Literal(b"") | ir.Slot() | ir.KeyTest():
                 pass
-            case Repeat(inner, _, _) if is_blank(inner):
+            case ir.Repeat(inner, _, _) if is_blank(inner):
                 pass  # where blanks may stand, as in JSON
             case _:
                 found.append(item)
     return found
 
 
-def _word(items: list[Expr], at: int) -> str:
-    """Return the letters from an index on that may be in upper or lower case."""
+def _word(items: list[ir.Expr], at: int) -> str:
+    """Return the letters from an index on that may be upper or lower case."""
     found = ""
     for item in items[at:]:
-        if not isinstance(item, CharClass) or len(item.ranges) != 2:
+        if not isinstance(item, ir.CharClass) or len(item.ranges) != 2:
             break
         (capital, last), (small, end) = item.ranges
         if capital != last or small != end or not 0x41 <= capital <= 0x5A or small != capital + 0x20:
@@ -301,29 +288,32 @@ def _word(items: list[Expr], at: int) -> str:
     return found
 
 
-def _separated(items: list[Expr], at: int) -> tuple[Expr, Expr] | None:
-    """Return the item and separator of an ``item (separator item)*`` at an index of a sequence, else None."""
+def _separated(items: list[ir.Expr], at: int) -> tuple[ir.Expr, ir.Expr] | None:
+    """Return item and separator of ``item (separator item)*`` at an index of a sequence, if it is there."""
     for size in range(1, 4):
         if at + size >= len(items):
             return None
         loop = items[at + size]
-        if not isinstance(loop, Repeat) or loop.min or loop.max is not None:
+        if not isinstance(loop, ir.Repeat) or loop.min or loop.max is not None:
             continue
         inner = _flat((loop.item,))
         head = items[at : at + size]
         if len(inner) > size and inner[-size:] == head:
-            return Sequence(tuple(head)), Sequence(tuple(inner[:-size]))
+            return ir.Sequence(tuple(head)), ir.Sequence(tuple(inner[:-size]))
     return None
 
 
-def _is_string_character(items: Items[Expr]) -> bool:
-    """Return whether alternatives are the characters of JSON strings: those without escapes, and escapes."""
-    if len(items) != 2 or not isinstance(items[0], CharClass) or not isinstance(items[1], Sequence):
+def _is_string_character(items: Items[ir.Expr]) -> bool:
+    """Return whether alternatives are a character of a JSON string: one that needs no escape, or an escape."""
+    if len(items) != 2 or not isinstance(items[0], ir.CharClass) or not isinstance(items[1], ir.Sequence):
         return False
     ranges, escape = items[0].ranges, items[1].items[0]
     quoted = any(low <= code <= high for code in (0x22, 0x5C) for low, high in ranges)
     return (
-        not quoted and ranges[-1][1] == 0x10FFFF and isinstance(escape, Literal) and escape.data[:1] == b"\\"
+        not quoted
+        and ranges[-1][1] == 0x10FFFF
+        and isinstance(escape, ir.Literal)
+        and escape.data[:1] == b"\\"
     )
 
 
@@ -349,27 +339,27 @@ def literal_label(data: bytes) -> str:
     return shown(data.decode(errors="backslashreplace"))
 
 
-def class_label(expr: Expr) -> str:
+def class_label(expr: ir.Expr) -> str:
     """Return the label of one character or byte."""
-    if isinstance(expr, CharClass) and expr.ranges == ANY_CHAR.ranges:
+    if isinstance(expr, ir.CharClass) and expr.ranges == ir.ANY_CHAR.ranges:
         return "any character"
-    if isinstance(expr, ByteClass) and is_blank(expr):
+    if isinstance(expr, ir.ByteClass) and is_blank(expr):
         return "blank"
-    if isinstance(expr, CharClass):
+    if isinstance(expr, ir.CharClass):
         missing = negate(expr.ranges)
-        if expr.ranges[-1:] == ANY_CHAR.ranges[-1:] and len(missing) <= len(expr.ranges) + 1:
-            return shown("[^" + dump_expr(CharClass(missing))[1:])
+        if expr.ranges[-1:] == ir.ANY_CHAR.ranges[-1:] and len(missing) <= len(expr.ranges) + 1:
+            return shown("[^" + dump_expr(ir.CharClass(missing))[1:])
     return shown(dump_expr(expr))
 
 
-def is_blank(expr: Expr) -> bool:
-    """Return whether a byte class contains only JSON's whitespace."""
-    return isinstance(expr, ByteClass) and all(
+def is_blank(expr: ir.Expr) -> bool:
+    """Return whether a byte class contains only JSON's blanks."""
+    return isinstance(expr, ir.ByteClass) and all(
         byte in _BLANKS for byte in range(256) if expr.mask >> byte & 1
     )
 
 
-def follow_label(expr: NotFollowedBy) -> str:
+def follow_label(expr: ir.NotFollowedBy) -> str:
     """Return the label of a follow restriction."""
     allowed = bytes(byte for byte in range(0x80) if not expr.mask >> byte & 1)
     if expr.mask >> 0xFF and len(allowed) <= MOST_ALLOWED:
@@ -377,7 +367,7 @@ def follow_label(expr: NotFollowedBy) -> str:
     return f"not before {expr_label(expr).removeprefix('!>> ')}"
 
 
-def expr_label(expr: Expr) -> str:
+def expr_label(expr: ir.Expr) -> str:
     """Return an expression in the syntax of the dialect."""
     return shown(dump_expr(expr)).replace("␣", " ")
 

@@ -6,29 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from stackmask.grammar.ebnf.modules import load_rules, load_with_parts
-from stackmask.grammar.ir import (
-    ANY_CHAR,
-    ANY_TEXT,
-    EPSILON,
-    Capture,
-    Complement,
-    Dynamic,
-    Expr,
-    Intersection,
-    Literal,
-    Repeat,
-    Rule,
-    RuleRef,
-    RuleSet,
-    Sequence,
-    Span,
-    TokenLimit,
-    walk,
-)
+from stackmask.grammar import ir
+from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir.build import choice, rewrite, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -43,8 +24,8 @@ from stackmask.grammar.source.work import spend
 from stackmask.grammar.turns.parts.merge import Markers, Merger, any_of, any_overlap, named, text
 
 SQL: Final = "sql"  # the bundled grammar, and the name under which another one takes its place
-Given = Mapping[str, Callable[[frozenset[str]], RuleSet]]
-"""Functions by grammar name, which create rules in normal form for the special tokens of a vocabulary."""
+Given = Mapping[str, Callable[[frozenset[str]], ir.RuleSet]]
+"""Grammars by name: each makes its rules in normal form, given the special tokens of a vocabulary."""
 
 
 NAME: Final = re.compile(r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*")  # of a rule
@@ -68,8 +49,8 @@ def given_parts(grammars: Any, kind: type[Part_]) -> dict[str, Part_]:
 def rules_of(parts: Mapping[str, Any]) -> Given:
     """Return functions that compute the rules of named grammars."""
 
-    def rules(part: Any, names: frozenset[str]) -> RuleSet:
-        made: RuleSet = (part.for_vocabulary(names) if names else part).normalize()
+    def rules(part: Any, names: frozenset[str]) -> ir.RuleSet:
+        made: ir.RuleSet = (part.for_vocabulary(names) if names else part).normalize()
         return made
 
     return {name: partial(rules, part) for name, part in parts.items()}
@@ -78,23 +59,10 @@ def rules_of(parts: Mapping[str, Any]) -> Given:
 class Directives:
     """A parsed grammar text, into which ``rules`` inserts the parts for each vocabulary."""
 
-    def __init__(
-        self, text: str, *, name: str, base: Path | None, start: str | None, given: Given | None = None
-    ) -> None:
-        """Read a text. Raises: GrammarError with the problems of all files at once."""
-        known = given or {}
-        self._take(load_with_parts(text, name=name, base=base, start=start, given=known), known)
-
-    @classmethod
-    def of(cls, loaded: Loaded, given: Given | None = None) -> Directives:
-        """Return the rules loaded by another reader, ready to insert its parts."""
-        made = cls.__new__(cls)
-        made._take(loaded, given or {})
-        return made
-
-    def _take(self, loaded: Loaded, given: Given) -> None:
-        self.loaded, self.given = loaded, given
-        self._schemas: dict[str, RuleSet] = {}
+    def __init__(self, loaded: Loaded, given: Given | None = None) -> None:
+        """Take the rules of a reader. ``given``: the grammars that it was given by name."""
+        self.loaded, self.given = loaded, given or {}
+        self._schemas: dict[str, ir.RuleSet] = {}
 
     @property
     def has_markers(self) -> bool:
@@ -102,7 +70,7 @@ class Directives:
         parts = self.loaded.parts.values()
         return any(part.kind == "marker" or part.kind in KINDS for part in parts)  # mutant: marker-part
 
-    def rules(self, special_names: Iterable[str] = ()) -> RuleSet:
+    def rules(self, special_names: Iterable[str] = ()) -> ir.RuleSet:
         """Return the rules of the text and its parts; the parts have separate namespaces.
 
         ``special_names``: names in the vocabulary, if known.
@@ -115,7 +83,7 @@ class Directives:
         markers = Markers(names)
         merger = Merger(taken=rules.rules, sources=rules.sources)
         merger.hold(rules, "the grammar", _keeps_state(rules))
-        meanings: dict[str, Expr] = {}
+        meanings: dict[str, ir.Expr] = {}
         texts: dict[tuple[int, int], FreeText] = {}  # by the places of their macros
         problems: list[Diagnostic] = []
         for key in _used(rules, parts):
@@ -137,13 +105,13 @@ class Directives:
         if problems:
             raise GrammarError(problems, rules.sources)
 
-        def leaf(expr: Expr) -> Expr:
-            return meanings.get(expr.name, expr) if isinstance(expr, RuleRef) else expr
+        def leaf(expr: ir.Expr) -> ir.Expr:
+            return meanings.get(expr.name, expr) if isinstance(expr, ir.RuleRef) else expr
 
-        made = {old: Rule(old, rewrite(rule.body, leaf), rule.span) for old, rule in rules.rules.items()}
-        return RuleSet({**made, **merger.parts()}, rules.start, merger.initial, tuple(merger.sources))
+        made = {old: ir.Rule(old, rewrite(rule.body, leaf), rule.span) for old, rule in rules.rules.items()}
+        return ir.RuleSet({**made, **merger.parts()}, rules.start, merger.initial, tuple(merger.sources))
 
-    def _part(self, key: str, part: Part, names: frozenset[str]) -> RuleSet:
+    def _part(self, key: str, part: Part, names: frozenset[str]) -> ir.RuleSet:
         if part.kind == "grammar":
             return named(part.text, lambda: self.given[part.text](names))
         if part.kind == "substring":
@@ -157,18 +125,6 @@ class Directives:
         return found
 
 
-def ebnf_rules(
-    text: str,
-    special_names: Iterable[str] = (),
-    *,
-    name: str,
-    base: Path | None = None,
-    start: str | None = None,
-) -> RuleSet:
-    """Return the rules of a grammar text with its parts. Raises: as ``Directives``."""
-    return Directives(text, name=name, base=base, start=start).rules(special_names)
-
-
 def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
     """Return the problem of a schema, with its position in the grammar's text."""
     message = f"in `%json`: {error}"
@@ -176,7 +132,7 @@ def _schema_problem(error: SchemaError, part: Part) -> Diagnostic:
     if path is None:
         return Diagnostic("G020", message, part.span, "the schema for this")
     start, end = place_of(part.text, path)
-    span = Span(part.start + start, part.start + end, part.span.source)
+    span = ir.Span(part.start + start, part.start + end, part.span.source)
     return Diagnostic("G020", message, span, "here")
 
 
@@ -184,34 +140,35 @@ def _name_of(part: Part) -> str:
     return part.text if part.kind == "grammar" else part.kind
 
 
-def _used(rules: RuleSet, parts: Mapping[str, Part]) -> list[str]:
-    """Return the parts to which rules refer, in the order of their positions."""
+def _used(rules: ir.RuleSet, parts: Mapping[str, Part]) -> list[str]:
+    """Return the parts that rules refer to, in the order of their positions."""
     found: dict[str, None] = {}
     for rule in rules.rules.values():
-        for node in walk(rule.body):
+        for node in ir.walk(rule.body):
             spend(1)
-            if isinstance(node, RuleRef) and node.name in parts:
+            if isinstance(node, ir.RuleRef) and node.name in parts:
                 found[node.name] = None
     return list(found)
 
 
-def _keeps_state(rules: RuleSet) -> bool:
+def _keeps_state(rules: ir.RuleSet) -> bool:
     return any(
-        isinstance(node, Dynamic) or (isinstance(node, Capture) and not isinstance(node.action, TokenLimit))
+        isinstance(node, ir.Dynamic)
+        or (isinstance(node, ir.Capture) and not isinstance(node.action, ir.TokenLimit))
         for rule in rules.rules.values()
-        for node in walk(rule.body)
+        for node in ir.walk(rule.body)
     )
 
 
 @lru_cache(1)
-def _bundled_sql() -> RuleSet:
+def _bundled_sql() -> ir.RuleSet:
     path = bundled_path(SQL)
     assert path is not None
     shown = f"stackmask/grammars/{path.name}"
     ready = find_ready(path, shown)
     if ready is not None:
         return ready.normalized()
-    return normalize(load_rules(read_text(path), name=shown, base=path.parent, start=None))
+    return normalize(load_rules(read_text(path), name=shown, base=path.parent, start=None).rules)
 
 
 # -- Where a part of a JSON value stands in its text: what is wrong with a schema is said there ------------
@@ -282,7 +239,7 @@ def _is_next(keys: list[str | int], path: list[str]) -> bool:
 
 
 KINDS: Final = frozenset({"text", "mark", "until", "last", "stop"})  # parts of free text with triggers
-_MORE_TEXT: Final = Repeat(ANY_CHAR, 1, None)
+_MORE_TEXT: Final = ir.Repeat(ir.ANY_CHAR, 1, None)
 
 
 class FreeText:
@@ -301,10 +258,12 @@ class FreeText:
         self.overlaps = any_overlap(others)
         self.before = text(others)
         self.too_late = (
-            Complement(Sequence((ANY_TEXT, any_of(others), _MORE_TEXT))) if self.overlaps else EPSILON
+            ir.Complement(ir.Sequence((ir.ANY_TEXT, any_of(others), _MORE_TEXT)))
+            if self.overlaps
+            else ir.EPSILON
         )
 
-    def part(self, part: Part) -> Expr:
+    def part(self, part: Part) -> ir.Expr:
         """Return a part.
 
         ``text`` is the text before a trigger, ``mark`` a trigger, ``until`` both together, ``last`` the text
@@ -317,7 +276,7 @@ class FreeText:
             return self._until(dispatch.triggers[int(part.text)])
         if part.kind == "stop":
             stops = [self.markers.expr(stop) for stop in dispatch.stops]
-            return choice([EPSILON, *stops] if dispatch.may_end else stops)
+            return choice([ir.EPSILON, *stops] if dispatch.may_end else stops)
         if part.kind == "text" or not dispatch.stops:
             return self.before
         stopped = [self._until(stop) for stop in dispatch.stops]
@@ -328,24 +287,24 @@ class FreeText:
         spend(4 * len(words))
         return [word for word in dict.fromkeys(words) if not self.markers.holds(word)]
 
-    def _until(self, mark: str) -> Expr:
+    def _until(self, mark: str) -> ir.Expr:
         """Return free text up to a trigger or stop, including it."""
         spend(10 + (len(self.marks) + len(self.excludes)) // 8)
         if self.markers.holds(mark):
             return sequence((self.before, self.markers.expr(mark)))
         # what goes on where a shorter one could end begins as that one does
         first = min((other for other in self.marks if mark.startswith(other)), key=len)
-        ends = [Literal(mark[len(first) :].encode())] if len(mark) > len(first) else []
+        ends = [ir.Literal(mark[len(first) :].encode())] if len(mark) > len(first) else []
         if not self.overlaps:
             return sequence((self.before, any_of((first,)), *ends))
-        conditions: list[Expr] = [Sequence((ANY_TEXT, any_of((first,)))), self.too_late]
+        conditions: list[ir.Expr] = [ir.Sequence((ir.ANY_TEXT, any_of((first,)))), self.too_late]
         longer = [*self.excludes, *(mark for mark in self.marks if mark != first and mark.endswith(first))]
         if longer:
-            conditions.append(Complement(Sequence((ANY_TEXT, any_of(longer)))))
-        return sequence((Intersection(tuple(conditions)), *ends))
+            conditions.append(ir.Complement(ir.Sequence((ir.ANY_TEXT, any_of(longer)))))
+        return sequence((ir.Intersection(tuple(conditions)), *ends))
 
 
-def substring_rules(chunks: tuple[str, ...]) -> RuleSet:
+def substring_rules(chunks: tuple[str, ...]) -> ir.RuleSet:
     """Return the rules for any run of consecutive chunks, including the empty one.
 
     The rules are the suffix automaton of the chunks (Blumer et al., 1985), with one rule for each state, and
@@ -387,6 +346,6 @@ def substring_rules(chunks: tuple[str, ...]) -> RuleSet:
     for number, leads in enumerate(following):
         spend(2 + 4 * len(leads))
         name = str(number) if number else "root"
-        options = [sequence((Literal(chunk.encode()), RuleRef(str(to)))) for chunk, to in leads.items()]
-        rules[name] = Rule(name, choice([EPSILON, *options]))
-    return RuleSet(rules, "root", (), ())
+        options = [sequence((ir.Literal(chunk.encode()), ir.RuleRef(str(to)))) for chunk, to in leads.items()]
+        rules[name] = ir.Rule(name, choice([ir.EPSILON, *options]))
+    return ir.RuleSet(rules, "root", (), ())

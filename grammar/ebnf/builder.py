@@ -7,17 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir import (
-    EPSILON,
-    CharClass,
-    Choice,
-    Expr,
-    Intersection,
-    Repeat,
-    RuleRef,
-    Span,
-    TokenTerminal,
-)
 from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.notation import tree
 from stackmask.grammar.notation.tree import (
@@ -55,7 +44,9 @@ NAMED: Final = {
     "TagDispatch": ("loop_after_dispatch", "excludes", "stop_eos", "stop_str"),
     "TokenTagDispatch": ("loop_after_dispatch", "excludes"),
 }
-_JSON_PLAIN: Final = Repeat(CharClass(charclass.negate(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))), 0, None)
+_JSON_PLAIN: Final = ir.Repeat(
+    ir.CharClass(charclass.negate(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))), 0, None
+)
 
 
 class MacroValue(NamedTuple):
@@ -63,7 +54,7 @@ class MacroValue(NamedTuple):
 
     kind: str
     text: str
-    span: Span
+    span: ir.Span
     name: str = ""
     named_at: int = 0
     items: tuple[MacroValue, ...] | None = None
@@ -74,7 +65,7 @@ class MacroCall(NamedTuple):
 
     name: str
     values: list[MacroValue]
-    span: Span
+    span: ir.Span
 
 
 class Arguments:
@@ -131,7 +122,7 @@ class Arguments:
         seen: set[str] = set()
         for value in self.call.values:
             name = value.name
-            place = Span(value.named_at, value.named_at + len(name), self.call.span.source)
+            place = ir.Span(value.named_at, value.named_at + len(name), self.call.span.source)
             if name and name not in known:
                 close = similar(name, known)
                 there = ", ".join(f"`{one}`" for one in known) or "none"
@@ -167,10 +158,10 @@ def _token(arguments: Arguments, _: Module) -> Node:
     return _tokens(ids, arguments.call.name == "ExcludeToken", span)
 
 
-def _tokens(ids: list[int], negated: bool, span: Span) -> Terminal:
+def _tokens(ids: list[int], negated: bool, span: ir.Span) -> Terminal:
     spend(2 * len(ids))
     ranges = tuple([(number, number) for number in sorted(set(ids))])
-    return Terminal(TokenTerminal((), ranges, negated, span), span)
+    return Terminal(ir.TokenTerminal((), ranges, negated, span), span)
 
 
 def _regex(arguments: Arguments, _: Module) -> Node:
@@ -178,7 +169,7 @@ def _regex(arguments: Arguments, _: Module) -> Node:
     in_json = arguments.flag("json_string", False)
     if len(arguments.positional) != 1:
         arguments.wrong("`Regex` takes one pattern", None, 'for example `Regex("[0-9]{5}")`')
-        return Terminal(EPSILON, span)
+        return Terminal(ir.EPSILON, span)
     pattern = arguments.text(arguments.positional[0])
     flags = "s"
     if pattern.startswith("(?i)"):  # as XGrammar prints it, for letters of ASCII
@@ -190,15 +181,15 @@ def _regex(arguments: Arguments, _: Module) -> Node:
         for found in error.diagnostics:
             message = f"in `Regex`: {found.message}"
             arguments.problems.at(place, found.code, message, found.help, found.label)
-        return Terminal(EPSILON, span)
-    return Terminal(Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
+        return Terminal(ir.EPSILON, span)
+    return Terminal(ir.Intersection((expr, _JSON_PLAIN), span) if in_json else expr, span, 2)
 
 
 def _part(module: Module, call: MacroCall, kind: str, text: str, dispatch: Dispatch) -> Terminal:
     """Return a leaf for a part of the file whose meaning can depend on the vocabulary."""
     name = f"%{kind}{text}.{call.span.source}.{call.span.start}"
     module.parts[name] = Part(kind, text, call.span, dispatch)
-    return Terminal(RuleRef(name, span=call.span), call.span)
+    return Terminal(ir.RuleRef(name, span=call.span), call.span)
 
 
 def _substring(arguments: Arguments, module: Module) -> Node:
@@ -209,11 +200,11 @@ def _substring(arguments: Arguments, module: Module) -> Node:
 # -- free text with triggers ---------------------------------------------------------------------------------
 
 
-def _group(op: Literal[" ", "|"], items: list[Node], span: Span) -> Node:
+def _group(op: Literal[" ", "|"], items: list[Node], span: ir.Span) -> Node:
     return items[0] if len(items) == 1 else Group(op, tuple(items), span, 2 + max(i.depth for i in items))
 
 
-def _any_number(item: Node, span: Span) -> Node:
+def _any_number(item: Node, span: ir.Span) -> Node:
     return Repetition(item, 0, None, span, item.depth + 1)
 
 
@@ -344,7 +335,7 @@ class Builder(TreeMaker):
         super().__init__(text, problems)
         self.offset, self.module, self.cut = offset, module, cut
 
-    def _place(self, token: Any) -> Span:
+    def _place(self, token: Any) -> ir.Span:
         """Return the position of a Lark token in the whole text."""
         spend(16)  # what reading a token takes, with the calls that it leads to
         return self.span(token.start_pos + self.offset, token.end_pos + self.offset)
@@ -368,7 +359,7 @@ class Builder(TreeMaker):
         if self.define(name, span):
             self.module.define(tree.RuleDefinition(name, body, span))
 
-    def define(self, name: str, span: Span) -> bool:
+    def define(self, name: str, span: ir.Span) -> bool:
         """Record the start of a rule with this name; report a duplicate and return False."""
         first = self.module.known.setdefault(name, span)
         if first is span:
@@ -448,9 +439,11 @@ class Builder(TreeMaker):
     def complement(self, children: list[Any]) -> Node:
         bang, item = children
         span = self.span(self._place(bang).start, item.span.end)
-        if isinstance(item, tree.Terminal) and isinstance(item.expr, TokenTerminal):
+        if isinstance(item, tree.Terminal) and isinstance(item.expr, ir.TokenTerminal):
             token = item.expr
-            return tree.Terminal(TokenTerminal(token.names, token.id_ranges, not token.negated, span), span)
+            return tree.Terminal(
+                ir.TokenTerminal(token.names, token.id_ranges, not token.negated, span), span
+            )
         return self.checked(Prefix("!", item, span, item.depth + 1))
 
     def repetition(self, children: list[Any]) -> Node:
@@ -460,7 +453,7 @@ class Builder(TreeMaker):
         span = self.span(item.span.start, where.end)
         return self.checked(tree.Repetition(item, low, high, span, item.depth + 1))
 
-    def _bounds(self, text: str, span: Span) -> tuple[int, int | None]:
+    def _bounds(self, text: str, span: ir.Span) -> tuple[int, int | None]:
         match = _BOUNDS.fullmatch(text)
         if match is None or not (match[1] or match[3]):
             help = "write {m}, {m,}, {,n} or {m,n} with whole numbers; for optional or repeated parts (…)? or (…)*"
@@ -475,7 +468,7 @@ class Builder(TreeMaker):
         span = self.span(self._place(opened).start, self._place(closed).end)
         if isinstance(inner, Group) and inner.op == "&":
             return self.checked(Group("()", (inner,), span, inner.depth + 1))
-        return tree.Terminal(EPSILON, span) if inner is EMPTY else inner
+        return tree.Terminal(ir.EPSILON, span) if inner is EMPTY else inner
 
     def call(self, children: list[Any]) -> Node:
         span = self.span(self._place(children[0]).start, self._place(children[3]).end)
@@ -531,12 +524,12 @@ class Builder(TreeMaker):
 
     def any_char(self, children: list[Any]) -> Node:
         span = self._place(children[0])
-        return tree.Terminal(CharClass(charclass.ANY, span), span)
+        return tree.Terminal(ir.CharClass(charclass.ANY, span), span)
 
     def literal(self, children: list[Any]) -> Node:
         span = self._place(children[0])
         value, ignores_case = self._string(children[0])
-        expr: Expr = ir.Literal(value.encode(), span)
+        expr: ir.Expr = ir.Literal(value.encode(), span)
         if ignores_case:
             spend(2 * len(value))
             expr = at_place(concat(character(ord(char), True, span) for char in value), span)
@@ -553,7 +546,7 @@ class Builder(TreeMaker):
     def char_class(self, children: list[Any]) -> Node:
         span = self._place(children[0])
         return tree.Terminal(
-            CharClass(read_class(self.text, span.start, span.end, self.problems), span), span
+            ir.CharClass(read_class(self.text, span.start, span.end, self.problems), span), span
         )
 
     def regex(self, children: list[Any]) -> Node:
@@ -575,7 +568,7 @@ class Builder(TreeMaker):
             return tree.Terminal(read_ids(name[2:-2], span, self.problems), span)
         if name.startswith('<"'):
             name = read_literal(self.text, span.start + 2, span.end - 2, self.problems)
-        return tree.Terminal(TokenTerminal((name,), (), False, span), span)
+        return tree.Terminal(ir.TokenTerminal((name,), (), False, span), span)
 
     def part(self, children: list[Any]) -> Node:
         directive, span = str(children[0])[1:], self._place(children[-1])
@@ -591,10 +584,10 @@ class Builder(TreeMaker):
                 self.problems.at(span, "G018", problem)
         name = f"%{directive}.{span.source}.{span.start}"
         self.module.parts[name] = tree.Part(directive, text, span, start=start)
-        return tree.Terminal(RuleRef(name, span=span), span)
+        return tree.Terminal(ir.RuleRef(name, span=span), span)
 
-    def _ecma_regex(self, span: Span, close: int) -> Node:
-        """Return an ECMA-262 pattern. Its problems are reported with their positions in the whole text."""
+    def _ecma_regex(self, span: ir.Span, close: int) -> Node:
+        """Return an ECMA-262 pattern, whose problems are reported with their positions in the whole text."""
         first = span.start + 1
         try:
             return tree.Terminal(
@@ -602,9 +595,9 @@ class Builder(TreeMaker):
             )
         except GrammarError as error:
             self.problems.take(error, first, close, "in `%regex`: ")
-        return tree.Terminal(EPSILON, span)
+        return tree.Terminal(ir.EPSILON, span)
 
-    def _choice(self, value: Any, start: int, span: Span) -> tree.Terminal:
+    def _choice(self, value: Any, start: int, span: ir.Span) -> tree.Terminal:
         """Return one of the strings of a list."""
         words = value if isinstance(value, list) else []
         spend(len(words))
@@ -616,4 +609,4 @@ class Builder(TreeMaker):
             message = "a choice holds half a character (a surrogate)"
             self.problems.add("G006", message, start, start + 1)
         encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
-        return tree.Terminal(Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)
+        return tree.Terminal(ir.Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)

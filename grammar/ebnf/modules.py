@@ -40,12 +40,7 @@ GIVEN: Final = "<grammars>"  # what the source of grammars given by name is call
 _FOLLOW_HELP: Final = "for example `!>> [A-Za-z0-9_]`, or `!>> [^ ]` with all non-ASCII characters"
 
 
-def load_rules(text: str, *, name: str, base: Path | None, start: str | None) -> RuleSet:
-    """Build the rule set of a grammar text without other parts. Raises: as ``load_with_parts``."""
-    return load_with_parts(text, name=name, base=base, start=start).rules
-
-
-def load_with_parts(
+def load_rules(
     text: str, *, name: str, base: Path | None, start: str | None, given: Iterable[str] = ()
 ) -> Loaded:
     """Build the rule set of a grammar text, which may refer to parts.

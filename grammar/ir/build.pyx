@@ -1,8 +1,6 @@
 # distutils: language = c++
 """Constructors that keep expressions small: no nested sequences, no ε in them, no ∅ among alternatives."""
 
-cimport cython
-
 from stackmask.grammar.ir.expressions cimport (
     BYTES,
     CAPTURE,
@@ -27,6 +25,7 @@ from stackmask.grammar.ir.expressions cimport (
     CharClass,
     Choice,
     Complement,
+    Expression,
     Intersection,
     Keyed,
     Literal,
@@ -248,16 +247,19 @@ cdef object rebuilt(Expression expr, list items):
     return Keyed(item, (<Keyed>expr).spec, expr.span)
 
 
-def rewrite(expr, leaf):
-    """Return the expression with ``leaf`` applied to every expression without subexpressions.
+def rewrite(expr, leaf, bint everywhere=False):
+    """Return the expression with ``leaf`` applied to every expression without subexpressions; in parts that are
+    pure only ``everywhere``.
 
     An object that occurs several times is rewritten once, and stays one object.
     Cost: linear; recursion as deep as the expression, which ``check_wellformed`` limits.
     """
-    return rewritten(expr, leaf, {})
+    return rewritten(expr, leaf, everywhere, {})
 
 
-cdef object rewritten(object expr, object leaf, dict known):
+cdef object rewritten(object expr, object leaf, bint everywhere, dict known):
+    if not everywhere and isinstance(expr, Expression) and not (<Expression>expr).flags:
+        return expr
     cdef object key = <Py_ssize_t><void*>expr, items = children(expr), found, item
     cdef list inner
     if not items:
@@ -268,65 +270,11 @@ cdef object rewritten(object expr, object leaf, dict known):
         Py_EnterRecursiveCall(" in an expression")
         try:
             for item in items:
-                inner.append(rewritten(item, leaf, known))
+                inner.append(rewritten(item, leaf, everywhere, known))
         finally:
             Py_LeaveRecursiveCall()
         found = known[key] = rebuilt(expr, inner)
     return found
-
-
-@cython.final
-cdef class Renaming:
-    """New names for the rules to which expressions refer. ``count``: the number of visited nodes."""
-
-    cdef dict names
-    cdef bint changes           # whether the body at hand has other names
-    cdef readonly Py_ssize_t count
-
-    def __cinit__(self, dict names not None):
-        self.names = names
-        self.count = 0
-
-    cpdef object renamed(self, object body):
-        """Return an expression with the new names; the same object if no name changes.
-
-        An object that occurs several times stays one object. Cost: linear in the parts that are not pure;
-        recursion as deep as the expression, up to Python's limit.
-        """
-        self.changes = False
-        cdef object found = self.visited(body, {})
-        return found if self.changes else body
-
-    cdef object visited(self, object expr, dict known):
-        cdef object key, found, item
-        cdef list inner
-        cdef unsigned char kind
-        self.count += 1
-        if not isinstance(expr, Expression) or not (<Expression>expr).flags:
-            return expr
-        kind = (<Expression>expr).kind
-        if kind == REFERENCE:
-            found = self.names[(<RuleRef>expr).name]
-            self.changes = self.changes or found != (<RuleRef>expr).name
-            return RuleRef(found, (<RuleRef>expr).nonempty)
-        if kind == FOLLOW or kind == SLOT or kind == KEY_TEST or kind == TOKEN or kind == DYNAMIC:
-            return expr
-        key = <Py_ssize_t><void*>expr
-        found = known.get(key)
-        if found is not None:
-            return found
-        Py_EnterRecursiveCall(" in an expression")
-        try:
-            if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:
-                inner = []
-                for item in items_of(expr):
-                    inner.append(self.visited(item, known))
-            else:
-                inner = [self.visited(item_of(expr), known)]
-        finally:
-            Py_LeaveRecursiveCall()
-        found = known[key] = rebuilt(expr, inner)
-        return found
 
 
 def referred(body):

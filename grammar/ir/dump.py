@@ -4,36 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from stackmask.grammar.ir import (
-    ANY_CHAR,
-    ByteClass,
-    Capture,
-    CharClass,
-    Choice,
-    Complement,
-    Dynamic,
-    Expr,
-    Intersection,
-    Keyed,
-    KeySpec,
-    KeyTest,
-    Literal,
-    NotFollowedBy,
-    Repeat,
-    RuleRef,
-    RuleSet,
-    Scope,
-    Sequence,
-    Slot,
-    TokenLimit,
-    TokenTerminal,
-)
+from stackmask.grammar import ir
 
 _CONTROL = {0x0A: r"\n", 0x09: r"\t", 0x0D: r"\r"}
 _ALTERNATIVE, _SEQUENCE, _OPERAND, _POSTFIX = range(4)  # how tightly the place around an expression binds
 
 
-def dump(rules: RuleSet) -> str:
+def dump(rules: ir.RuleSet) -> str:
     """Return a rule set as text: the start rule's name, the initial state, and one line for each rule."""
     lines = [f"# start: {rules.start}"]
     if rules.initial != ():
@@ -42,13 +19,13 @@ def dump(rules: RuleSet) -> str:
     return "\n".join(lines) + "\n"
 
 
-def summary(rules: RuleSet) -> str:
-    """Return the number of the author's rules (without those added for ``%skip``), and the start rule."""
+def summary(rules: ir.RuleSet) -> str:
+    """Return the number of rules written by the author, without those added for ``%skip``, and the start rule."""
     count = sum("%" not in name for name in rules.rules)
     start = rules.start
     body = rules.rules[start].body
-    if "%" in start and isinstance(body, Sequence):
-        named = [item.name for item in body.items if isinstance(item, RuleRef) and "%" not in item.name]
+    if "%" in start and isinstance(body, ir.Sequence):
+        named = [item.name for item in body.items if isinstance(item, ir.RuleRef) and "%" not in item.name]
         start = named[0] if named else start
     return f"{count} rule{'s' if count != 1 else ''}, start {start}"
 
@@ -59,13 +36,13 @@ def _dump_initial(initial: Hashable) -> str:
     return f"# initial: {initial!r}"
 
 
-def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
-    """Return an expression as text. ``spelled``: returns the replacement of each part.
+def dump_expr(expr: ir.Expr, spelled: Callable[[ir.Expr], ir.Expr] | None = None) -> str:
+    """Return an expression as text. ``spelled``: called for the replacement of each part.
 
     Cost: linear; no recursion, since expressions may be deep.
     """
     out: list[str] = []
-    stack: list[tuple[Expr, int] | str] = [(expr, _ALTERNATIVE)]
+    stack: list[tuple[ir.Expr, int] | str] = [(expr, _ALTERNATIVE)]
     while stack:
         top = stack.pop()
         if isinstance(top, str):
@@ -76,54 +53,54 @@ def dump_expr(expr: Expr, spelled: Callable[[Expr], Expr] | None = None) -> str:
     return "".join(out)
 
 
-def _pieces(expr: Expr, place: int) -> list[tuple[Expr, int] | str]:
-    """Return an expression's text as pieces, with its parts still to be expanded."""
+def _pieces(expr: ir.Expr, place: int) -> list[tuple[ir.Expr, int] | str]:
+    """Return an expression's text with its parts still to be expanded."""
     match expr:
-        case Choice(()):
+        case ir.Choice(()):
             return ["<nothing>"]
-        case Choice(items):
+        case ir.Choice(items):
             return _joined(items, " | ", _SEQUENCE, place > _ALTERNATIVE or len(items) == 1)
-        case Sequence(items):
+        case ir.Sequence(items):
             return _joined(items, " ", _OPERAND, place > _SEQUENCE or len(items) < 2)
-        case Intersection(items):
+        case ir.Intersection(items):
             # parenthesised inside sequences, where the dialect wants it, and as an operand
             return _joined(items, " & ", _POSTFIX, place > _SEQUENCE or len(items) < 2)
-        case Repeat(item, low, high):
+        case ir.Repeat(item, low, high):
             return [(item, _POSTFIX), _quantifier(low, high)]
-        case Complement(item):
+        case ir.Complement(item):
             return ["(!" if place >= _POSTFIX else "!", (item, _POSTFIX), ")" if place >= _POSTFIX else ""]
-        case Capture(item, action):
+        case ir.Capture(item, action):
             return [f"@{_label(action)}(", (item, _ALTERNATIVE), ")"]
-        case Scope(item):
+        case ir.Scope(item):
             return ["@scope(", (item, _ALTERNATIVE), ")"]
-        case Dynamic(resolver):
+        case ir.Dynamic(resolver):
             return [f"@{_label(resolver)}"]
-        case Keyed(item, spec):
+        case ir.Keyed(item, spec):
             return [f"@keyed<{_key_spec(spec)}>(", (item, _ALTERNATIVE), ")"]
-        case Slot(index):
+        case ir.Slot(index):
             return [f"@slot<{index}>"]
-        case KeyTest(kind):
+        case ir.KeyTest(kind):
             return [f"@keys<{kind}>"]
-        case Literal(data):
+        case ir.Literal(data):
             return [_quote(data)]
-        case CharClass(ranges):
-            return ["." if ranges == ANY_CHAR.ranges else _char_class(ranges)]
-        case ByteClass(mask):
+        case ir.CharClass(ranges):
+            return ["." if ranges == ir.ANY_CHAR.ranges else _char_class(ranges)]
+        case ir.ByteClass(mask):
             return [f"<bytes {_byte_ranges(mask)}>"]
-        case NotFollowedBy(mask):
+        case ir.NotFollowedBy(mask):
             written = f"!>> {_follow_class(mask)}"
             return [f"({written})" if place >= _POSTFIX else written]
-        case RuleRef(name, nonempty):
+        case ir.RuleRef(name, nonempty):
             return [f"{name}<nonempty>" if nonempty else name]
-        case TokenTerminal(names, ids, negated):
+        case ir.TokenTerminal(names, ids, negated):
             written = f"!{_token(names, ids)}" if negated else _token(names, ids)
             return [f"({written})" if negated and place >= _POSTFIX else written]
 
 
 def _joined(
-    items: tuple[Expr, ...], separator: str, place: int, parenthesised: bool
-) -> list[tuple[Expr, int] | str]:
-    pieces: list[tuple[Expr, int] | str] = []
+    items: tuple[ir.Expr, ...], separator: str, place: int, parenthesised: bool
+) -> list[tuple[ir.Expr, int] | str]:
+    pieces: list[tuple[ir.Expr, int] | str] = []
     for index, item in enumerate(items):
         if index:
             pieces.append(separator)
@@ -132,14 +109,14 @@ def _joined(
 
 
 def _label(action: object) -> str:
-    if isinstance(action, TokenLimit):
+    if isinstance(action, ir.TokenLimit):
         return f"tokens<{action.tokens}>"
     return (
         action if isinstance(action, str) else f"<{getattr(action, '__qualname__', type(action).__name__)}>"
     )
 
 
-def _key_spec(spec: KeySpec) -> str:
+def _key_spec(spec: ir.KeySpec) -> str:
     words = [f"{spec.slots} slots"]
     if spec.required:
         words.append("required " + " ".join(map(str, sorted(spec.required))))

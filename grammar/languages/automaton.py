@@ -1,5 +1,5 @@
-"""Finite automata over classes of characters or bytes: minimisation, Boolean operations, members, and
-conversion to expressions.
+"""Finite automata over classes of characters or bytes: minimisation, Boolean operations, and conversion to
+expressions.
 
 Sources: J. A. Brzozowski and E. J. McCluskey, Signal flow graph techniques for sequential circuit state
     diagrams, 1963, for the conversion to expressions; M. O. Rabin and D. Scott, Finite automata and their
@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, repeat
@@ -21,9 +20,6 @@ from stackmask.grammar.languages.partition import merged
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.work import spend
-
-if TYPE_CHECKING:
-    import random
 
 MAX_SIZE: Final = 60_000  # nodes of an expression
 MAX_NESTING: Final = 300  # levels of an expression; rules have at most 400
@@ -98,11 +94,6 @@ class Automaton:
 
         return explored([(0, 0)], read, self.classes, self.as_bytes, most)
 
-    def is_finite(self) -> bool:
-        """Return whether the language is finite."""
-        alive = self.alive()
-        return 0 not in alive or 0 in self._finite(alive)
-
     def is_endless(self) -> bool:
         """Return whether every prefix of a string has infinitely many completions; False if the language is empty."""
         alive = self.alive()
@@ -122,64 +113,6 @@ class Automaton:
                 if not targets[other]:
                     found.append(other)
         return set(found)
-
-    def words(self, most: int, start: int = 0) -> Iterator[str]:
-        """Yield strings accepted from a state, shorter ones first, up to a limit; bytes are Latin-1."""
-        alive = self.alive()
-        level = [("", start)] if start in alive else []
-        while level and most > 0:
-            reached: dict[int, list[str]] = {}  # of each state, no more beginnings are needed than words
-            for word, state in level:
-                spend(4)
-                if self.accepting[state] and most > 0:
-                    yield word
-                    most -= 1
-                for letter, target in self.rows[state].items():
-                    if target in alive:
-                        found = reached.setdefault(target, [])
-                        codes = (c for low, high in self.classes[letter] for c in range(low, high + 1))
-                        found += [word + chr(code) for code in islice(codes, max(0, most - len(found)))]
-            level = [(word, state) for state, words in reached.items() for word in words]
-
-    def shortest(self) -> str | None:
-        """Return a shortest string; None if the language is empty."""
-        return next(self.words(1), None)
-
-    def random_word(self, rng: random.Random, length: int = 20) -> str | None:
-        """Return a random string, which takes the shortest way to an end after ``length``, or None."""
-        alive, state, word = self.alive(), 0, ""
-        while len(word) < length:
-            moves = [(letter, target) for letter, target in self.rows[state].items() if target in alive]
-            if not moves or (self.accepting[state] and rng.random() < 1 / (2 + len(moves))):
-                break
-            letter, state = rng.choice(moves)
-            word += chr(rng.randint(*rng.choice(self.classes[letter])))
-        ending = next(self.words(1, state), None)
-        return None if ending is None else word + ending
-
-    def matches(self, word: str) -> bool:
-        """Return whether the automaton accepts a string; bytes are Latin-1 characters."""
-        state: int | None = 0
-        for char in word:
-            code = ord(char)
-            letters = (a for a, ranges in enumerate(self.classes) if any(x <= code <= y for x, y in ranges))
-            state = self.rows[state].get(next(letters, -1)) if state is not None else None
-        return state is not None and self.accepting[state]
-
-    def first(self) -> Ranges:
-        """Return the characters with which strings can begin."""
-        alive = self.alive()
-        return self._union(
-            letter for letter, target in self.rows[0].items() if 0 in alive and target in alive
-        )
-
-    def last(self) -> Ranges:
-        """Return the characters with which strings can end."""
-        reached = reaching([(t, s) for s, row in enumerate(self.rows) for t in row.values()], [0])
-        return self._union(a for s in reached for a, t in self.rows[s].items() if self.accepting[t])
-
-    def _union(self, letters: Iterable[int]) -> Ranges:
-        return charclass.normalize(r for letter in letters for r in self.classes[letter])
 
     def expression(self, entries: Sequence[tuple[ir.Expr, int]] = ((ir.EPSILON, 0),)) -> ir.Expr:
         """Return the expression for the strings.
@@ -451,12 +384,12 @@ class Continuations:
         return known
 
 
-def automaton_of(expr: ir.Expr, most: int, as_bytes: bool = False) -> Automaton:
-    """Return the automaton of a regular expression without references, over characters or over bytes.
+def automaton_of(expr: ir.Expr, most: int) -> Automaton:
+    """Return the automaton of a regular expression without references, over characters.
 
     Raises: TooLarge beyond ``most`` states or classes. Cost: states times classes; recursion is as deep as the expression.
     """
-    parts = Continuations(ir.walk(expr), as_bytes, most)
+    parts = Continuations(ir.walk(expr), False, most)
     return _automaton(parts, expr, most)
 
 

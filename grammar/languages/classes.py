@@ -31,17 +31,18 @@ def complement(ranges: Ranges, universe: Ranges = charclass.ANY) -> Ranges:
 def _complement(ranges: Ranges, universe: Ranges) -> Ranges:
     if universe == charclass.ANY:
         return charclass.negate(ranges)
-    return _intersect(charclass.negate(ranges), universe)
+    return common(charclass.negate(ranges), universe)
 
 
 def intersect(left: Ranges, right: Ranges) -> Ranges:
     """Return the characters that are in both ranges."""
     spend(1 + (len(left) + len(right)) // 2)
-    return _intersect(left, right)
+    return common(left, right)
 
 
 @lru_cache(MAX_CACHED)
-def _intersect(left: Ranges, right: Ranges) -> Ranges:
+def common(left: Ranges, right: Ranges) -> Ranges:
+    """Return the result of ``intersect`` without charging its work to the request."""
     if left == right or right == charclass.ANY:
         return left
     if left == charclass.ANY:

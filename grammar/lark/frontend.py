@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
-from stackmask.grammar.ir.build import choice, derives, rewrite, sequence
+from stackmask.grammar.ir.build import choice, derives, referred, rewrite, sequence
 from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
-from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants, factored
+from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants, factored, with_parts
 from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
 from stackmask.grammar.lark.parser import changed, holds
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
@@ -219,7 +219,7 @@ class LarkRules:
             if current in self.rules or not entry.bodies:
                 continue
             self.rules[current] = Rule(current, self.terminals.body(current), entry.span)
-            for node in _references(self.rules[current].body):
+            for node in referred(self.rules[current].body):
                 spend(2)
                 if node not in self.rules and node in self.entries:
                     todo.append(node)
@@ -405,9 +405,7 @@ def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[st
     """Return the rules without those named rules that have no strings, and without references to them."""
     if not names:
         return rules
-    parts = {name for rule in rules.values() for name in _references(rule.body)} - rules.keys()
-    whole = rules | {name: Rule(name, EPSILON) for name in parts}
-    found = solve(RuleSet(whole, next(iter(names)), (), ()), False, derives)
+    found = solve(with_parts(rules, next(iter(names)), EPSILON), False, derives)
     dead = {name for name in names if not found[name]}
 
     def leaf(expr: Expr) -> Expr:
@@ -415,12 +413,6 @@ def without_dead_ends(rules: dict[str, Rule], names: Collection[str]) -> dict[st
 
     kept = [rule for rule in rules.values() if rule.name not in dead]
     return {rule.name: Rule(rule.name, rewrite(rule.body, leaf), rule.span) for rule in kept}
-
-
-def _references(expr: Expr) -> list[str]:
-    from stackmask.grammar.ir import walk
-
-    return [part.name for part in walk(expr) if isinstance(part, RuleRef)]
 
 
 class LoadedLark(NamedTuple):
@@ -515,7 +507,7 @@ class _LarkReader:
         has_blocks = begin == LINES_RULE
         while todo:
             loader, rules = todo.pop()
-            used = {name for rule in rules for name in _references(rule.body) if name[:6] == "%lark."}
+            used = {name for rule in rules for name in referred(rule.body) if name[:6] == "%lark."}
             for file in loader.files:
                 for name in sorted(file.module.nested.keys() & used - made.rules.keys()):
                     inner = Loader(loader.sources)

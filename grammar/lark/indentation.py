@@ -14,27 +14,9 @@ from functools import partial, reduce
 from operator import or_
 from typing import Final, NamedTuple
 
-from stackmask.grammar.ir import (
-    ANY_TEXT,
-    EPSILON,
-    NOTHING,
-    Capture,
-    CharClass,
-    Choice,
-    Complement,
-    Dynamic,
-    Expr,
-    Intersection,
-    Literal,
-    Repeat,
-    Rule,
-    RuleRef,
-    RuleSet,
-    Scope,
-    Sequence,
-    walk,
-)
+from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.lark.lexemes import with_parts
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.source.work import spend
 
@@ -42,10 +24,10 @@ NAMES: Final = (("_INDENT", "_DEDENT"), ("INDENT", "DEDENT"))
 NEWLINES: Final = ("_NEWLINE", "_NL", "NEWLINE", "NL")
 MAX_COPIES: Final = 20  # of what is repeated a number of times, with newlines in it
 BRACKETS: Final = {b"(": b")", b"[": b"]", b"{": b"}"}
-_BLANK: Final = CharClass(((0x09, 0x09), (0x20, 0x20)))
-_SOME_BLANKS: Final = Repeat(_BLANK, 1, None)
-_NO_BLANK_FIRST: Final = Complement(Sequence((_BLANK, ANY_TEXT)))
-_ENDS_A_LINE: Final = Sequence((ANY_TEXT, Literal(b"\n")))
+_BLANK: Final = ir.CharClass(((0x09, 0x09), (0x20, 0x20)))
+_SOME_BLANKS: Final = ir.Repeat(_BLANK, 1, None)
+_NO_BLANK_FIRST: Final = ir.Complement(ir.Sequence((_BLANK, ir.ANY_TEXT)))
+_ENDS_A_LINE: Final = ir.Sequence((ir.ANY_TEXT, ir.Literal(b"\n")))
 _IN_BRACKETS: Final = "%skip.brackets"
 _FIRST: Final = "%skip.first"  # what is ignored after the blanks of a line
 
@@ -64,7 +46,7 @@ class Unmatched(Exception):
 class Run(NamedTuple):
     """Items of a sequence. For each item and the end: the states that lead to the end, and its closing bracket."""
 
-    items: tuple[Expr, ...]
+    items: tuple[ir.Expr, ...]
     reached: list[int]
     closing: list[int]
 
@@ -73,7 +55,7 @@ class Indentation:
     """Adds the indentation of lines to rules. State 1 is after a newline, state 0 elsewhere."""
 
     def __init__(
-        self, rules: dict[str, Rule], atoms: set[str], skip: str, newline: str, names: tuple[str, str]
+        self, rules: dict[str, ir.Rule], atoms: set[str], skip: str, newline: str, names: tuple[str, str]
     ) -> None:
         self.rules, self.atoms, self.skip, self.newline = rules, atoms, skip, newline
         self.indent, self.dedent = names
@@ -82,52 +64,48 @@ class Indentation:
             f"for example `{newline} {names[0]} stmt+ {names[1]}`",
         )
         self.ends: Mapping[str, tuple[int, int]] = {}
-        self.known: dict[tuple[int, int], tuple[int, Expr]] = {}
-        self.made: dict[str, Rule] = {}
+        self.known: dict[tuple[int, int], tuple[int, ir.Expr]] = {}
+        self.made: dict[str, ir.Rule] = {}
         self.variants: dict[tuple[object, ...], str] = {}
-        self.runs: dict[tuple[int, int, int, int], tuple[tuple[Expr, ...], Run]] = {}
-        self.todo: list[tuple[str, str, Callable[[], Expr]]] = []
+        self.runs: dict[tuple[int, int, int, int], tuple[tuple[ir.Expr, ...], Run]] = {}
+        self.todo: list[tuple[str, str, Callable[[], ir.Expr]]] = []
         self.first: set[str] = set()  # the rules that have a variant
-        self.open: list[Expr] = []  # brackets that close in another sequence
+        self.open: list[ir.Expr] = []  # brackets that close in another sequence
 
-    def run(self, start: str, begin: str) -> dict[str, Rule]:
+    def run(self, start: str, begin: str) -> dict[str, ir.Rule]:
         """Return the rules, which begin with ``begin``. Raises: Unmatched."""
-        parts = {
-            part.name for rule in self.rules.values() for part in walk(rule.body) if isinstance(part, RuleRef)
-        }
-        whole = self.rules | {name: Rule(name, EPSILON) for name in parts - self.rules.keys()}
-        self.ends = solve(RuleSet(whole, start, (), ()), (0, 0), self.both)
+        self.ends = solve(with_parts(self.rules, start, ir.EPSILON), (0, 0), self.both)
         if self.newline in self.rules and not any(
-            isinstance(part, RuleRef | CharClass | Complement)
-            or (isinstance(part, Literal) and b"\n" in part.data)
-            for part in walk(self.rules[self.newline].body)
+            isinstance(part, ir.RuleRef | ir.CharClass | ir.Complement)
+            or (isinstance(part, ir.Literal) and b"\n" in part.data)
+            for part in ir.walk(self.rules[self.newline].body)
         ):
             raise Unmatched(f"`{self.newline}` has no line break", f"for example `{self.newline}: /\\n[ ]*/`")
         self.known = {}
         self.made = {name: rule for name, rule in self.rules.items() if name in self.atoms}
-        lines = RuleRef(self.newline)
-        skipped = [RuleRef(self.skip)] if self.skip in self.rules else []
-        self.made[_IN_BRACKETS] = Rule(_IN_BRACKETS, Repeat(choice([*skipped, lines]), 0, None))
+        lines = ir.RuleRef(self.newline)
+        skipped = [ir.RuleRef(self.skip)] if self.skip in self.rules else []
+        self.made[_IN_BRACKETS] = ir.Rule(_IN_BRACKETS, ir.Repeat(choice([*skipped, lines]), 0, None))
         if skipped:
-            self.made[_FIRST] = Rule(_FIRST, Intersection((*skipped, _NO_BLANK_FIRST)))
-        options = [self.written(RuleRef(start), 0, state, LinePlace()) for state in (0, 1)]
+            self.made[_FIRST] = ir.Rule(_FIRST, ir.Intersection((*skipped, _NO_BLANK_FIRST)))
+        options = [self.written(ir.RuleRef(start), 0, state, LinePlace()) for state in (0, 1)]
         options[1] = sequence([options[1], self.level(LinePlace())])
         if all(map(_is_nothing, options)):
             message = f"no text has a line break before each `{self.dedent}`"
             raise Unmatched(message, f"end the last line of each block with `{self.newline}`")
-        self.made[begin] = Rule(begin, choice([option for option in options if not _is_nothing(option)]))
+        self.made[begin] = ir.Rule(begin, choice([option for option in options if not _is_nothing(option)]))
         while self.todo:
             made, name, write = self.todo.pop()
-            self.made[made] = Rule(made, write(), self.rules[name].span if name in self.rules else None)
+            self.made[made] = ir.Rule(made, write(), self.rules[name].span if name in self.rules else None)
         return self.made
 
-    def both(self, expr: Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-        """Return the result of ``ends_of`` for both states, given the results for the rules."""
+    def both(self, expr: ir.Expr, ends: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+        """Return ``ends_of`` for both states, given those of the rules."""
         self.ends, self.known = ends, {}
         return self.ends_of(expr, 0), self.ends_of(expr, 1)
 
     # recursion is as deep as the syntax tree, whose depth is limited
-    def ends_of(self, expr: Expr, state: int) -> int:
+    def ends_of(self, expr: ir.Expr, state: int) -> int:
         """Return the possible end states of an expression, as bits."""
         found = self.known.get((id(expr), state))
         if found is None:
@@ -136,19 +114,19 @@ class Indentation:
             found = self.known[id(expr), state] = self._ends_of(expr, state), expr
         return found[0]
 
-    def _ends_of(self, expr: Expr, state: int) -> int:
-        if isinstance(expr, Sequence):
+    def _ends_of(self, expr: ir.Expr, state: int) -> int:
+        if isinstance(expr, ir.Sequence):
             states = 1 << state
             for item in expr.items:
                 states = self.after(item, states)
             return states
-        if isinstance(expr, Choice):
+        if isinstance(expr, ir.Choice):
             return reduce(or_, [self.ends_of(item, state) for item in expr.items], 0)
-        if isinstance(expr, Repeat):
+        if isinstance(expr, ir.Repeat):
             first = 1 << state if expr.min == 0 else self.ends_of(expr.item, state)
             return first | self.after(expr.item, first)
         name = _name(expr)
-        if name == self.skip or expr == EPSILON:
+        if name == self.skip or expr == ir.EPSILON:
             return 1 << state
         if name in (self.newline, self.indent, self.dedent):
             is_there = state == 1 or name == self.newline
@@ -157,46 +135,46 @@ class Indentation:
             return self.ends[name][state]
         return 1
 
-    def after(self, expr: Expr, states: int) -> int:
+    def after(self, expr: ir.Expr, states: int) -> int:
         """Return the possible end states of an expression that begins in any of these states."""
         return (self.ends_of(expr, 0) if states & 1 else 0) | (self.ends_of(expr, 1) if states & 2 else 0)
 
-    def written(self, expr: Expr, before: int, after: int, place: LinePlace) -> Expr:
-        """Return the strings of an expression that begin and end in the given states."""
+    def written(self, expr: ir.Expr, before: int, after: int, place: LinePlace) -> ir.Expr:
+        """Return the strings of an expression that begin and end in these states."""
         spend(4)
         if not self.ends_of(expr, before) >> after & 1:
-            return NOTHING
-        if isinstance(expr, Sequence):
+            return ir.NOTHING
+        if isinstance(expr, ir.Sequence):
             return self.items(self.run_of(expr.items, 0, len(expr.items), after), 0, before, place)
-        if isinstance(expr, Choice):
+        if isinstance(expr, ir.Choice):
             return choice([self.written(item, before, after, place) for item in expr.items])
-        if isinstance(expr, Repeat):
+        if isinstance(expr, ir.Repeat):
             return self.repeated(expr, before, after, place)
-        if expr == EPSILON:
-            return EPSILON
+        if expr == ir.EPSILON:
+            return ir.EPSILON
         name = _name(expr)
         if name == self.skip:
-            return EPSILON if before else RuleRef(_IN_BRACKETS) if place.in_brackets else expr
+            return ir.EPSILON if before else ir.RuleRef(_IN_BRACKETS) if place.in_brackets else expr
         if name in (self.indent, self.dedent):
             raise self.unmatched
         if name in self.rules and name not in self.atoms:
             write = partial(self.written, self.rules[name].body, before, after, place)
             return self.variant((name, before, after, place), name, write)
         if name == self.newline:
-            expr = NOTHING if place.in_brackets else Intersection((expr, _ENDS_A_LINE))
+            expr = ir.NOTHING if place.in_brackets else ir.Intersection((expr, _ENDS_A_LINE))
         elif place.in_brackets and self.skip not in self.rules:
-            expr = sequence([expr, RuleRef(_IN_BRACKETS)])
+            expr = sequence([expr, ir.RuleRef(_IN_BRACKETS)])
         elif not place.in_brackets and self.text(expr) in BRACKETS:
             self.open.append(expr)
         return sequence([self.level(place), expr]) if before else expr
 
-    def level(self, place: LinePlace) -> Expr:
-        """Return the whitespace at the beginning of a line in the open block, with ignored text."""
-        blanks = Dynamic("top") if place.in_block else EPSILON
-        return sequence([blanks, RuleRef(_FIRST)]) if _FIRST in self.made else blanks
+    def level(self, place: LinePlace) -> ir.Expr:
+        """Return the blanks of a line in the open block, with ignored text."""
+        blanks = ir.Dynamic("top") if place.in_block else ir.EPSILON
+        return sequence([blanks, ir.RuleRef(_FIRST)]) if _FIRST in self.made else blanks
 
-    def run_of(self, items: tuple[Expr, ...], low: int, high: int, after: int) -> Run:
-        """Return the items of a sequence that end in this state. Cost: linear, once."""
+    def run_of(self, items: tuple[ir.Expr, ...], low: int, high: int, after: int) -> Run:
+        """Return some items of a sequence that end in this state. Cost: linear, once."""
         key = id(items), low, high, after
         if key not in self.runs:
             part = items[low:high]
@@ -211,27 +189,29 @@ class Indentation:
             self.runs[key] = items, Run(part, reached[::-1], closing[::-1])
         return self.runs[key][1]
 
-    def items(self, run: Run, at: int, before: int, place: LinePlace) -> Expr:
-        """Return the items from an index on. A long continuation for both end states becomes a rule."""
-        items, written = run.items, list[Expr]()
+    def items(self, run: Run, at: int, before: int, place: LinePlace) -> ir.Expr:
+        """Return the items from an index on; the continuation of one with both end states becomes a rule if
+        it is long.
+        """
+        items, written = run.items, list[ir.Expr]()
         while at < len(items):
             spend(2)
             if not run.reached[at] >> before & 1:
-                return NOTHING
+                return ir.NOTHING
             first, close = items[at], run.closing[at]
             if _name(first) == self.indent:
                 close = self.matching(items, at)
-                blanks = Sequence((Dynamic("top"), _SOME_BLANKS)) if place.in_block else _SOME_BLANKS
-                pushed = [Capture(blanks, "push"), *([RuleRef(_FIRST)] if _FIRST in self.made else [])]
+                blanks = ir.Sequence((ir.Dynamic("top"), _SOME_BLANKS)) if place.in_block else _SOME_BLANKS
+                pushed = [ir.Capture(blanks, "push"), *([ir.RuleRef(_FIRST)] if _FIRST in self.made else [])]
                 block = self.run_of(items, at + 1, close, 1)
                 inside = self.items(block, 0, 0, place._replace(in_block=True))
-                written.append(Scope(sequence([*pushed, inside])))
+                written.append(ir.Scope(sequence([*pushed, inside])))
                 at, before = close + 1, 1
                 continue
             if close and not place.in_brackets:
                 opened = [self.level(place)] * before + [first]
                 if self.skip not in self.rules:
-                    opened.append(RuleRef(_IN_BRACKETS))
+                    opened.append(ir.RuleRef(_IN_BRACKETS))
                 inner = self.run_of(items, at + 1, close, 0)
                 written += [*opened, self.items(inner, 0, 0, place._replace(in_brackets=True))]
                 at, before = close, 0
@@ -246,17 +226,17 @@ class Indentation:
                 continue
             options = []
             for state in (0, 1):
-                found = self.written(first, before, state, place) if ends >> state & 1 else NOTHING
+                found = self.written(first, before, state, place) if ends >> state & 1 else ir.NOTHING
                 if not _is_nothing(found):
                     write = partial(self.items, run, at, state, place)
                     rest = self.variant((id(run), at, state, place), "%rest", write) if is_shared else write()
                     options.append(sequence([found, rest]))
             written.append(choice([option for option in options if not _is_nothing(option)]))
             break
-        return NOTHING if NOTHING in written else sequence(written)
+        return ir.NOTHING if ir.NOTHING in written else sequence(written)
 
-    def matching(self, items: tuple[Expr, ...], begin: int) -> int:
-        """Return the position of the dedent that belongs to an indent. Raises: Unmatched."""
+    def matching(self, items: tuple[ir.Expr, ...], begin: int) -> int:
+        """Return the position of the dedent for an indent. Raises: Unmatched."""
         depth = 0
         for at in range(begin, len(items)):
             spend(1)
@@ -269,47 +249,47 @@ class Indentation:
                 raise Unmatched(message, "give the inner ones a rule of their own")
         raise self.unmatched
 
-    def text(self, expr: Expr) -> bytes:
+    def text(self, expr: ir.Expr) -> bytes:
         """Return the text of a terminal."""
         if (name := _name(expr)) in self.atoms:
             expr = self.rules[name].body
-        elif isinstance(expr, Intersection):  # without what is lazy
+        elif isinstance(expr, ir.Intersection):  # without what is lazy
             expr = expr.items[0]
-        return expr.data if isinstance(expr, Literal) else b""
+        return expr.data if isinstance(expr, ir.Literal) else b""
 
-    def repeated(self, expr: Repeat, before: int, after: int, place: LinePlace) -> Expr:
+    def repeated(self, expr: ir.Repeat, before: int, after: int, place: LinePlace) -> ir.Expr:
         item, low, high = expr.item, expr.min, expr.max
         if self.ends_of(item, 0) == 1 and before == 0:
-            return Repeat(self.written(item, 0, 0, place), low, high, expr.span)
+            return ir.Repeat(self.written(item, 0, 0, place), low, high, expr.span)
         if low > MAX_COPIES or (high or 0) > MAX_COPIES:
             message = f"what has newlines in it is repeated more than {MAX_COPIES} times"
             raise Unmatched(message, "repeat it any number of times, `*` or `+`")
         if low:
-            rest = Repeat(item, low - 1, None if high is None else high - 1)
+            rest = ir.Repeat(item, low - 1, None if high is None else high - 1)
             return self.items(self.run_of((item, rest), 0, 2, after), 0, before, place)
-        options: list[Expr] = [EPSILON] if before == after else []
+        options: list[ir.Expr] = [ir.EPSILON] if before == after else []
         if high != 0:
-            again = Sequence((item, Repeat(item, 0, None if high is None else high - 1)))
+            again = ir.Sequence((item, ir.Repeat(item, 0, None if high is None else high - 1)))
             write = partial(self.written, again, before, after, place)
             options.append(self.variant((expr, before, after, place), "%again", write))
         return choice(options)
 
-    def variant(self, key: tuple[object, ...], name: str, write: Callable[[], Expr]) -> Expr:
-        """Return a reference to the variant of a rule in a context, which will be written later."""
+    def variant(self, key: tuple[object, ...], name: str, write: Callable[[], ir.Expr]) -> ir.Expr:
+        """Return a reference to the variant of a rule in a context, which is written later."""
         if key not in self.variants:
             is_first = name in self.rules and name not in self.first
             self.first.add(name)
             made = self.variants[key] = name if is_first else f"{name}.{len(self.variants)}"
             self.todo.append((made, name, write))
-        return RuleRef(self.variants[key])
+        return ir.RuleRef(self.variants[key])
 
 
-def _name(expr: Expr) -> str:
+def _name(expr: ir.Expr) -> str:
     """Return the name of a rule or terminal, possibly without its lazy strings; else None."""
-    if isinstance(expr, Intersection):
+    if isinstance(expr, ir.Intersection):
         expr = expr.items[0]
-    return expr.name if isinstance(expr, RuleRef) else ""
+    return expr.name if isinstance(expr, ir.RuleRef) else ""
 
 
-def _is_nothing(expr: Expr) -> bool:
-    return expr == NOTHING or (isinstance(expr, Sequence) and NOTHING in expr.items)
+def _is_nothing(expr: ir.Expr) -> bool:
+    return expr == ir.NOTHING or (isinstance(expr, ir.Sequence) and ir.NOTHING in expr.items)

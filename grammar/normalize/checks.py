@@ -5,26 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from stackmask.grammar.ir import (
-    Capture,
-    Choice,
-    Dynamic,
-    Expr,
-    Keyed,
-    KeySpec,
-    KeyTest,
-    NotFollowedBy,
-    Repeat,
-    RuleRef,
-    RuleSet,
-    Scope,
-    Sequence,
-    Slot,
-    Span,
-    TokenTerminal,
-    children,
-    walk,
-)
+from stackmask.grammar import ir
 from stackmask.grammar.normalize.graph import facts, reachable, reference_graph, solve
 from stackmask.grammar.normalize.nullable import Ends, ends_of, rule_ends
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
@@ -36,7 +17,7 @@ MAX_NESTING = 400  # the front ends stop at 100 levels of text, each at most a f
 MAX_NAMES_SHOWN = 400  # in "did you mean": the comparison is quadratic
 
 
-def check_wellformed(ruleset: RuleSet) -> None:
+def check_wellformed(ruleset: ir.RuleSet) -> None:
     """Check that names are defined, repetitions are valid and nesting is bounded.
 
     Raises: GrammarError (G101, G104, G105, G106).
@@ -55,7 +36,7 @@ def check_wellformed(ruleset: RuleSet) -> None:
             )
         )
     for name, rule in ruleset.rules.items():
-        stack: list[tuple[Expr, int]] = [(rule.body, 1)]
+        stack: list[tuple[ir.Expr, int]] = [(rule.body, 1)]
         too_deep = False
         deepest: dict[int, int] = {}  # what occurs several times is looked at once, where it is deepest
         while stack:
@@ -69,7 +50,7 @@ def check_wellformed(ruleset: RuleSet) -> None:
                 too_deep = True
                 continue
             match expr:
-                case RuleRef(target, _, span) if first and target not in ruleset.rules:
+                case ir.RuleRef(target, _, span) if first and target not in ruleset.rules:
                     problems.append(
                         Diagnostic(
                             "G101",
@@ -79,12 +60,14 @@ def check_wellformed(ruleset: RuleSet) -> None:
                             _hint(target, ruleset),
                         )
                     )
-                case Repeat(_, low, high, span) if first and (low < 0 or (high is not None and high < low)):
+                case ir.Repeat(_, low, high, span) if first and (
+                    low < 0 or (high is not None and high < low)
+                ):
                     bounds = f"{{{low},{'' if high is None else high}}}"
                     problems.append(
                         Diagnostic("G106", f"impossible repetition {bounds}", span, "needs 0 <= m <= n")
                     )
-            stack.extend((item, depth + 1) for item in reversed(children(expr)))
+            stack.extend((item, depth + 1) for item in reversed(ir.children(expr)))
         if too_deep:
             problems.append(
                 Diagnostic(
@@ -98,7 +81,7 @@ def check_wellformed(ruleset: RuleSet) -> None:
         raise GrammarError(problems, ruleset.sources)
 
 
-def _hint(name: str, ruleset: RuleSet) -> str:
+def _hint(name: str, ruleset: ir.RuleSet) -> str:
     if len(ruleset.rules) > MAX_NAMES_SHOWN:
         return ""
     close = similar(name, ruleset.rules)
@@ -110,21 +93,21 @@ def _hint(name: str, ruleset: RuleSet) -> str:
 # --------------------------------------------------------------------------------------------------------
 
 NO_KEYS: Final = -1
-_TESTS: Final = frozenset({Slot, KeyTest})
-_KINDS: Final = _TESTS | {Keyed, Capture}
+_TESTS: Final = frozenset({ir.Slot, ir.KeyTest})
+_KINDS: Final = _TESTS | {ir.Keyed, ir.Capture}
 
 
-def check_keys(ruleset: RuleSet) -> None:
+def check_keys(ruleset: ir.RuleSet) -> None:
     """Check every object with keys, and every test of a key.
 
     Raises: GrammarError (G119).
     """
     if all(facts(rule.body).kinds.isdisjoint(_KINDS) for rule in ruleset.rules.values()):
         return
-    parts = [expr for rule in ruleset.rules.values() for expr in walk(rule.body)]
-    tests = [expr for expr in parts if isinstance(expr, Slot | KeyTest)]
-    keyed = [expr for expr in parts if isinstance(expr, Keyed)]
-    if not tests and not keyed and not any(isinstance(e, Capture) and e.action == "key" for e in parts):
+    parts = [expr for rule in ruleset.rules.values() for expr in ir.walk(rule.body)]
+    tests = [expr for expr in parts if isinstance(expr, ir.Slot | ir.KeyTest)]
+    keyed = [expr for expr in parts if isinstance(expr, ir.Keyed)]
+    if not tests and not keyed and not any(isinstance(e, ir.Capture) and e.action == "key" for e in parts):
         return
     problems = [_problem(why, expr.span) for expr in keyed if (why := _spec_problem(expr.spec))]
     ends = rule_ends(ruleset)
@@ -149,64 +132,64 @@ def check_keys(ruleset: RuleSet) -> None:
         raise GrammarError(problems, ruleset.sources)
 
 
-def key_levels(ruleset: RuleSet) -> dict[str, int]:
+def key_levels(ruleset: ir.RuleSet) -> dict[str, int]:
     """Return for each rule the level of its key tests: 0 for tests that need no slots, i + 1 for slot i."""
     return solve(ruleset, NO_KEYS, key_level)
 
 
-def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
+def key_level(expr: ir.Expr, levels: Mapping[str, int]) -> int:
     """Return the level of an expression; objects inside it track their own keys."""
     level = NO_KEYS
     todo = [expr]
     seen: set[int] = set()
     while todo:
         part = todo.pop()
-        if id(part) in seen or isinstance(part, Keyed):
+        if id(part) in seen or isinstance(part, ir.Keyed):
             continue
         seen.add(id(part))
-        if isinstance(part, RuleRef):
+        if isinstance(part, ir.RuleRef):
             level = max(level, levels[part.name])
-        elif isinstance(part, Slot):
+        elif isinstance(part, ir.Slot):
             level = max(level, part.index + 1)
-        elif isinstance(part, KeyTest) or (isinstance(part, Capture) and part.action == "key"):
+        elif isinstance(part, ir.KeyTest) or (isinstance(part, ir.Capture) and part.action == "key"):
             level = max(level, 0)
-        todo += children(part)
+        todo += ir.children(part)
     return level
 
 
-def _tests_in(body: Expr, ends: Mapping[str, Ends]) -> list[tuple[Expr, bool]]:
+def _tests_in(body: ir.Expr, ends: Mapping[str, Ends]) -> list[tuple[ir.Expr, bool]]:
     """Return the tests among the items of sequences, each with whether a non-nullable item follows it.
 
     The continuation of a choice or a repetition also follows its last item, if the sequence there itself
     consumes a byte: otherwise only the tests would decide a path through it. The continuation of a rule or an
     object does not count.
     """
-    found: list[tuple[Expr, bool]] = []
-    todo: list[tuple[Expr, bool]] = [(body, False)]
+    found: list[tuple[ir.Expr, bool]] = []
+    todo: list[tuple[ir.Expr, bool]] = [(body, False)]
     seen: set[tuple[int, bool]] = set()
     while todo:
         expr, follows = todo.pop()
         if (id(expr), follows) in seen or facts(expr).kinds.isdisjoint(_TESTS):
             continue
         seen.add((id(expr), follows))
-        if isinstance(expr, Sequence):
+        if isinstance(expr, ir.Sequence):
             spend(len(expr.items))
             consumes = any(
-                not isinstance(item, Slot | KeyTest) and not ends_of(item, ends) for item in expr.items
+                not isinstance(item, ir.Slot | ir.KeyTest) and not ends_of(item, ends) for item in expr.items
             )
             for item in reversed(expr.items):
-                if isinstance(item, Slot | KeyTest):
+                if isinstance(item, ir.Slot | ir.KeyTest):
                     found.append((item, follows and consumes))
                 else:
                     todo.append((item, follows))
                     follows = follows or not ends_of(item, ends)
         else:
-            follows = follows and isinstance(expr, Choice | Repeat)
-            todo += [(child, follows) for child in children(expr)]
+            follows = follows and isinstance(expr, ir.Choice | ir.Repeat)
+            todo += [(child, follows) for child in ir.children(expr)]
     return found
 
 
-def _spec_problem(spec: KeySpec) -> str:
+def _spec_problem(spec: ir.KeySpec) -> str:
     if spec.slots < 0 or not all(0 <= slot < spec.slots for slot in spec.required):
         return f"required slots are not among its {spec.slots} slots"
     if spec.min_count < 0 or not spec.is_satisfiable():
@@ -214,22 +197,22 @@ def _spec_problem(spec: KeySpec) -> str:
     return ""
 
 
-def _problem(why: str, span: Span | None) -> Diagnostic:
+def _problem(why: str, span: ir.Span | None) -> Diagnostic:
     return Diagnostic("G119", f"object keys cannot be kept account of: {why}", span)
 
 
 # -- Pass 7: captured items consume something, and text only ---------------------------------------------
 
 
-def check_captures(ruleset: RuleSet) -> None:
+def check_captures(ruleset: ir.RuleSet) -> None:
     """Check every captured item.
 
     Raises: GrammarError (G110 nullable, G111 a special token inside: it has no text to capture).
     """
-    if not any(Capture in facts(rule.body).kinds for rule in ruleset.rules.values()):
+    if not any(ir.Capture in facts(rule.body).kinds for rule in ruleset.rules.values()):
         return
     captures = [
-        expr for rule in ruleset.rules.values() for expr in walk(rule.body) if isinstance(expr, Capture)
+        expr for rule in ruleset.rules.values() for expr in ir.walk(rule.body) if isinstance(expr, ir.Capture)
     ]
     ends = rule_ends(ruleset)
     graph = reference_graph(ruleset)
@@ -237,7 +220,7 @@ def check_captures(ruleset: RuleSet) -> None:
     for name, targets in graph.items():
         for target in targets:
             users[target].append(name)
-    holds_token = (n for n, rule in ruleset.rules.items() if TokenTerminal in facts(rule.body).kinds)
+    holds_token = (n for n, rule in ruleset.rules.items() if ir.TokenTerminal in facts(rule.body).kinds)
     with_token = reachable(holds_token, users)  # they, and all that lead to them
     problems = []
     for capture in captures:
@@ -252,7 +235,7 @@ def check_captures(ruleset: RuleSet) -> None:
             )
         spend(2 * facts(capture.item).size)
         inside = facts(capture.item)
-        if TokenTerminal in inside.kinds or not with_token.isdisjoint(inside.names):
+        if ir.TokenTerminal in inside.kinds or not with_token.isdisjoint(inside.names):
             problems.append(
                 Diagnostic("G111", "a special token has no text and cannot be captured", capture.span)
             )
@@ -268,39 +251,39 @@ def check_captures(ruleset: RuleSet) -> None:
 # --------------------------------------------------------------------------------------------------------
 
 
-def check_restrictions(ruleset: RuleSet) -> None:
+def check_restrictions(ruleset: ir.RuleSet) -> None:
     """Check that no restriction is pending where dynamic rules start or object keys are compared.
 
     Raises: GrammarError (G116).
     """
     kinds = frozenset().union(*(facts(rule.body).kinds for rule in ruleset.rules.values()))
-    if NotFollowedBy not in kinds or kinds.isdisjoint({Dynamic, Slot, KeyTest}):
+    if ir.NotFollowedBy not in kinds or kinds.isdisjoint({ir.Dynamic, ir.Slot, ir.KeyTest}):
         return
     ends = rule_ends(ruleset)
     levels = key_levels(ruleset)
 
-    def passes(expr: Expr) -> bool:
-        """Return whether the expression can be empty where text follows it."""
+    def passes(expr: ir.Expr) -> bool:
+        """Return whether the expression can be empty where text comes after it."""
         return any(mask != ALL_BYTES for mask in ends_of(expr, ends))
 
-    def leaves_pending(expr: Expr, leaves: Mapping[str, bool]) -> bool:
-        """Return whether the expression can end with a pending restriction if it begins without one."""
+    def leaves_pending(expr: ir.Expr, leaves: Mapping[str, bool]) -> bool:
+        """Return whether the expression, entered without a pending restriction, can end with one."""
         match expr:
-            case NotFollowedBy(mask):
+            case ir.NotFollowedBy(mask):
                 return 0 < mask < ALL_BYTES  # where all bytes are ruled out, the text ends
-            case RuleRef(name):
+            case ir.RuleRef(name):
                 return leaves[name]
-            case Sequence(items):
+            case ir.Sequence(items):
                 for item in reversed(items):
                     if leaves_pending(item, leaves):
                         return True
                     if not passes(item):
                         return False
                 return False
-            case Choice():
-                return any(leaves_pending(item, leaves) for item in children(expr))
+            case ir.Choice():
+                return any(leaves_pending(item, leaves) for item in ir.children(expr))
             case _:
-                return any(leaves_pending(item, leaves) for item in children(expr))
+                return any(leaves_pending(item, leaves) for item in ir.children(expr))
 
     leaves = solve(ruleset, False, leaves_pending)
     problems: dict[int, Diagnostic] = {}
@@ -314,7 +297,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
             expr, pending = stack.pop()
             spend(4)
             match expr:
-                case Sequence() | Keyed():
+                case ir.Sequence() | ir.Keyed():
                     pass
                 case _ if pending and key_level(expr, levels) != NO_KEYS:
                     problems[id(expr)] = Diagnostic(
@@ -326,11 +309,11 @@ def check_restrictions(ruleset: RuleSet) -> None:
                     )
                     continue
             match expr:
-                case RuleRef(target):
+                case ir.RuleRef(target):
                     if (target, pending) not in seen:
                         seen.add((target, pending))
                         todo.append((target, pending))
-                case Dynamic(resolver, span) if pending and not getattr(
+                case ir.Dynamic(resolver, span) if pending and not getattr(
                     resolver, "follows_restrictions", False
                 ):
                     problems[id(expr)] = Diagnostic(
@@ -340,14 +323,14 @@ def check_restrictions(ruleset: RuleSet) -> None:
                         "a restriction can be pending here",
                         "put text between the two",
                     )
-                case Sequence(items):
+                case ir.Sequence(items):
                     for item in items:
                         stack.append((item, pending))
                         pending = leaves_pending(item, leaves) or (pending and passes(item))
-                case Repeat(item):
+                case ir.Repeat(item):
                     stack.append((item, pending or leaves_pending(item, leaves)))
                 case _:
-                    stack.extend((item, pending) for item in children(expr))
+                    stack.extend((item, pending) for item in ir.children(expr))
     if problems:
         raise GrammarError(list(problems.values()), ruleset.sources)
 
@@ -355,19 +338,19 @@ def check_restrictions(ruleset: RuleSet) -> None:
 # -- Pass 8: the text on top of the stack is asked for only where something has been captured ------------
 
 
-def check_stack(ruleset: RuleSet) -> None:
+def check_stack(ruleset: ir.RuleSet) -> None:
     """Check that ``top`` is never used with an empty stack, by the minimal depth at which each rule is entered.
 
     There is no pop, since scopes restore the previous stack. So it suffices to know whether the depth is 0.
 
     Raises: GrammarError (G115).
     """
-    if not any(Dynamic in facts(rule.body).kinds for rule in ruleset.rules.values()):
+    if not any(ir.Dynamic in facts(rule.body).kinds for rule in ruleset.rules.values()):
         return
     tops = any(
-        isinstance(e, Dynamic) and isinstance(e.resolver, str)
+        isinstance(e, ir.Dynamic) and isinstance(e.resolver, str)
         for r in ruleset.rules.values()
-        for e in walk(r.body)
+        for e in ir.walk(r.body)
     )
     if not tops or ruleset.initial != ():
         return
@@ -381,11 +364,11 @@ def check_stack(ruleset: RuleSet) -> None:
             expr = stack.pop()
             spend(4)
             match expr:
-                case RuleRef(name):
+                case ir.RuleRef(name):
                     if name not in entered:
                         entered.add(name)
                         todo.append(name)
-                case Dynamic(str(resolver), span):
+                case ir.Dynamic(str(resolver), span):
                     problems.append(
                         Diagnostic(
                             "G115",
@@ -395,7 +378,7 @@ def check_stack(ruleset: RuleSet) -> None:
                             "push before it on every way, or give the grammar an initial text",
                         )
                     )
-                case Sequence(items):
+                case ir.Sequence(items):
                     empty_here = []
                     for item in items:
                         empty_here.append(item)
@@ -403,25 +386,25 @@ def check_stack(ruleset: RuleSet) -> None:
                             break
                     stack.extend(reversed(empty_here))
                 case _:
-                    stack.extend(reversed(children(expr)))
+                    stack.extend(reversed(ir.children(expr)))
     if problems:
         raise GrammarError(problems, ruleset.sources)
 
 
-def _may_keep_depth(expr: Expr, may_keep: Mapping[str, bool]) -> bool:
+def _may_keep_depth(expr: ir.Expr, may_keep: Mapping[str, bool]) -> bool:
     """Return whether the expression can be passed without leaving a pushed value."""
     match expr:
-        case Capture(item, action):
+        case ir.Capture(item, action):
             return action not in ("push", "new") and _may_keep_depth(item, may_keep)
-        case RuleRef(name):
+        case ir.RuleRef(name):
             return may_keep[name]
-        case Sequence(items):
+        case ir.Sequence(items):
             return all(_may_keep_depth(item, may_keep) for item in items)
-        case Choice(items):
+        case ir.Choice(items):
             return any(_may_keep_depth(item, may_keep) for item in items)
-        case Repeat(item, low):
+        case ir.Repeat(item, low):
             return low == 0 or _may_keep_depth(item, may_keep)
-        case Scope() | Keyed():
+        case ir.Scope() | ir.Keyed():
             return True
         case _:
             return True

@@ -21,7 +21,7 @@ from stackmask.grammar.json_schema.document.errors import SchemaError, Unsupport
 from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
 from stackmask.grammar.json_schema.document.report import Report
-from stackmask.grammar.json_schema.document.schema_size import is_plain_json
+from stackmask.grammar.json_schema.document.schema_size import has_own_parts
 from stackmask.grammar.json_schema.document.typed_dicts import readable_type
 from stackmask.grammar.json_schema.frontend import argument_rules, python_rules, tool_rules
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError, line_and_column
@@ -527,7 +527,7 @@ class KnownTools:
         """Return the tool for a dict; ``make`` reads a new one. Raises: the exceptions of ``make``."""
         longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
         # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
-        if not is_plain_json(source, longest):
+        if not has_own_parts(source, longest, longest):
             return make(source)
         try:
             key = marshal.dumps(source, PLAIN_FORMAT)

@@ -60,7 +60,7 @@ def test_another_start_rule_is_read_from_the_source() -> None:
     ("path", "name"), [pair for pair in sources() if pair[0].stem.endswith(("sqlite", "postgres"))], ids=str
 )
 def test_sql_begins_with_either_rule(path: Path, name: str, start: str) -> None:
-    read = load_rules(read_text(path), name=name, base=path.parent, start=start)
+    read = load_rules(read_text(path), name=name, base=path.parent, start=start).rules
     found = ready.written_rules(path, name, start)
     assert found == read
     assert list(found.rules) == list(read.rules)

@@ -406,26 +406,9 @@ class Algebra:
         return not (found.arrays or found.objects or found.has_scalars())
 
     def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
-        """Return the arrays or objects of a state as a disjunction of conjunctions of atoms."""
-        found = self.without_choice(state, kind)
-        return Expansion(self, kind).run(state) if found is None else found
-
-    def without_choice(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]] | None:
-        """Return the result of ``expand`` if it has at most one conjunction and no choice; else None."""
-        if len(state) == 1:
-            (literal,) = state
-            if literal > 0:
-                node = self.node(literal)
-                if not node.mask & kind:
-                    return []
-                if not node.parts and (
-                    node.unevaluated_items is None and node.unevaluated_properties is None
-                ):
-                    return [tuple(node.objects if kind == OBJECT else node.arrays)]
-        elif not state:
-            return [()]
+        """Return the disjunction of conjunctions of atoms for a state's arrays or objects."""
         atoms = conjunction(self, state, kind)
-        return None if atoms is None else [tuple(atoms)]
+        return Expansion(self, kind).run(state) if atoms is None else [tuple(atoms)]
 
 
 def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:

@@ -76,82 +76,35 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
     cdef PyObject* name
     cdef PyObject* part
     cdef Py_ssize_t at, i
-    cdef object address
-    todo.push_back(<PyObject*>value)
-    while not todo.empty():
-        item = todo.back()
-        todo.pop_back()
-        address = <Py_ssize_t>item
-        if address in seen:
-            return False
-        seen.add(address)
-        if PyDict_CheckExact(<object>item):
-            most -= len(<dict><object>item)
-            if most < 0:
-                return False
-            at = 0
-            while PyDict_Next(<object>item, &at, &name, &part):
-                if not PyUnicode_CheckExact(<object>name):
-                    return False
-                most_text -= PyUnicode_GET_LENGTH(<object>name)
-                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
-                    todo.push_back(part)
-                    continue
-                length = length_of(<object>part)
-                if length < 0:
-                    return False
-                most_text -= length
-        else:
-            most -= len(<list><object>item)
-            if most < 0:
-                return False
-            for i in range(len(<list><object>item)):
-                part = <PyObject*>(<list><object>item)[i]
-                if PyDict_CheckExact(<object>part) or PyList_CheckExact(<object>part):
-                    todo.push_back(part)
-                    continue
-                length = length_of(<object>part)
-                if length < 0:
-                    return False
-                most_text -= length
-        if most_text < 0:
-            return False
-    return True
-
-
-cpdef bint is_plain_json(object value, Py_ssize_t most) except FAILED:
-    """Return whether a value, written out, has at most ``most`` parts, all of types from `json.loads`.
-
-    Cost: linear in the parts; no recursion. Nothing is changed or freed meanwhile, so no references to the
-    parts are held.
-    """
-    cdef vector[PyObject*] todo
-    cdef PyObject* item
-    cdef PyObject* name
-    cdef PyObject* part
-    cdef Py_ssize_t at, i
-    cdef object held, kind
+    cdef object held, address
     todo.push_back(<PyObject*>value)
     while not todo.empty():
         item = todo.back()
         todo.pop_back()
         held = <object>item
-        most -= 1
-        if most < 0:
-            return False
-        if PyDict_CheckExact(held):
-            at = 0
-            while PyDict_Next(held, &at, &name, &part):
-                if not PyUnicode_CheckExact(<object>name):
-                    return False
-                todo.push_back(part)
-        elif PyList_CheckExact(held):
-            for i in range(len(<list>held)):
-                todo.push_back(<PyObject*>(<list>held)[i])
-        elif not PyUnicode_CheckExact(held) and held is not None:
-            kind = type(held)
-            if kind is not int and kind is not bool and kind is not float:
+        if not (PyDict_CheckExact(held) or PyList_CheckExact(held)):
+            length = length_of(held)
+            if length < 0:
                 return False
+            most_text -= length
+        else:
+            address = <Py_ssize_t>item
+            most -= len(held)
+            if most < 0 or address in seen:
+                return False
+            seen.add(address)
+            if PyDict_CheckExact(held):
+                at = 0
+                while PyDict_Next(held, &at, &name, &part):
+                    if not PyUnicode_CheckExact(<object>name):
+                        return False
+                    most_text -= PyUnicode_GET_LENGTH(<object>name)
+                    todo.push_back(part)
+            else:
+                for i in range(len(<list>held)):
+                    todo.push_back(<PyObject*>(<list>held)[i])
+        if most_text < 0:
+            return False
     return True
 
 
@@ -212,9 +165,7 @@ cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except FAILED:
     A shared part counts at each occurrence, up to a limit.
     Cost: linear in the existing parts, or in ``most``; no recursion.
     """
-    cdef Py_ssize_t size = count_plain(value, most)
-    if size < 0:
-        size = count_bytes(value, most, None)
+    cdef Py_ssize_t size = count_bytes(value, most, None)
     if size > most:
         size = count_bytes(value, most, set())
     return size
@@ -244,38 +195,6 @@ cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except FAIL
             else:
                 size += len(item)
                 todo.extend(item)
-        else:
-            size += 4
-    return size
-
-
-cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except ID_FAILED:
-    """Return the result of ``count_bytes``, or -1 if a part is not a plain value. Nothing is freed meanwhile."""
-    cdef vector[PyObject*] todo
-    cdef PyObject* item
-    cdef PyObject* name
-    cdef PyObject* part
-    cdef Py_ssize_t size = 0, at, i
-    todo.push_back(<PyObject*>value)
-    while not todo.empty() and size <= most:
-        item = todo.back()
-        todo.pop_back()
-        if PyUnicode_CheckExact(<object>item):
-            size += 2 + PyUnicode_GET_LENGTH(<object>item)
-        elif PyDict_CheckExact(<object>item):
-            size += 2
-            at = 0
-            while PyDict_Next(<object>item, &at, &name, &part):
-                size += 4
-                if PyUnicode_CheckExact(<object>name):
-                    size += PyUnicode_GET_LENGTH(<object>name)
-                todo.push_back(part)
-        elif PyList_CheckExact(<object>item):
-            size += 2 + len(<list>item)
-            for i in range(len(<list>item)):
-                todo.push_back(<PyObject*>(<list>item)[i])
-        elif isinstance(<object>item, (str, dict, list, tuple)):
-            return -1
         else:
             size += 4
     return size

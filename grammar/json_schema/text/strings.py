@@ -26,7 +26,10 @@ from math import prod
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.ir.build import sequence
 from stackmask.grammar.json_schema.text.string_spelling import Spelling
+from stackmask.grammar.languages.classes import common
+from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.work import ENDLESS, Work, counted, spend
 
@@ -142,8 +145,8 @@ def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
     if not ranges:
         return ir.NOTHING
     if spelling != ANY:
-        unescaped = _intersect(ranges, _UNESCAPED)
-        if not _intersect(ranges, _ESCAPED):
+        unescaped = common(ranges, _UNESCAPED)
+        if not common(ranges, _ESCAPED):
             return ir.CharClass(unescaped)
         if spelling == PLAIN:
             return _lift_class(ranges)
@@ -152,13 +155,13 @@ def _lift_class(ranges: charclass.Ranges, spelling: str = ANY) -> ir.Expr:
     if basic := _part(ranges, 0, 0xFFFF):
         numbers.append(_digits(basic, _FOUR_DIGITS))
     if beyond := _part(ranges, 0x10000, ir.MAX_CODE_POINT):
-        numbers.append(_sequence(_D, _digits(beyond, _PAIR)))
-    after: list[ir.Expr] = [_sequence(_U, choice(numbers))]
+        numbers.append(concat((_D, _digits(beyond, _PAIR))))
+    after: list[ir.Expr] = [concat((_U, choice(numbers)))]
     short = [ord(escape) for code, escape in SHORT_ESCAPES.items() if any(a <= code <= b for a, b in ranges)]
     if short:
         after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
-    escaped = _sequence(_BACKSLASH, choice(after))
-    plain = _intersect(ranges, _UNESCAPED)
+    escaped = concat((_BACKSLASH, choice(after)))
+    plain = common(ranges, _UNESCAPED)
     return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
 
 
@@ -166,7 +169,7 @@ def _written_escapes(ranges: charclass.Ranges) -> ir.Expr:
     """Return the escapes of the characters in the ranges that ``json.dumps`` escapes."""
     texts = [
         json.dumps(chr(code))[2:-1]
-        for escaped in _intersect(ranges, _ESCAPED)
+        for escaped in common(ranges, _ESCAPED)
         for code in range(escaped[0], escaped[1] + 1)
     ]
     short = [ord(text) for text in texts if len(text) == 1]
@@ -188,7 +191,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
     if not layout:
         return ir.EPSILON
     if not layout[0]:
-        return _sequence(_SECOND_ESCAPE, _D, _digits(ranges, layout[1:]))
+        return concat((_SECOND_ESCAPE, _D, _digits(ranges, layout[1:])))
     size = prod(len(symbols) for symbols in layout[1:] if symbols)
     rests: dict[int, list[tuple[int, int]]] = {}
     for low, high in ranges:
@@ -200,7 +203,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
         groups.setdefault(tuple(rest), []).append(layout[0][digit])
     return choice(
         [
-            _sequence(_digit_class("".join(symbols)), _digits(rest, layout[1:]))
+            concat((_digit_class("".join(symbols)), _digits(rest, layout[1:])))
             for rest, symbols in groups.items()
         ]
     )
@@ -219,42 +222,9 @@ def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:
     return tuple((max(a, low) - low, min(b, high) - low) for a, b in ranges if a <= high and b >= low)
 
 
-def _intersect(a: charclass.Ranges, b: charclass.Ranges) -> charclass.Ranges:
-    found: list[tuple[int, int]] = []
-    i = j = 0
-    while i < len(a) and j < len(b):
-        low, high = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
-        if low <= high:
-            found.append((low, high))
-        if a[i][1] < b[j][1]:
-            i += 1
-        else:
-            j += 1
-    return tuple(found)
-
-
 def choice(items: Sequence[ir.Expr]) -> ir.Expr:
     """Return any of the items."""
     return items[0] if len(items) == 1 else ir.Choice(tuple(items))
-
-
-def _sequence(*parts: ir.Expr) -> ir.Expr:
-    """Return the concatenation of the parts, with adjacent literals merged."""
-    joined: list[ir.Expr] = []
-    for part in parts:
-        for item in _items(part):
-            if isinstance(item, ir.Literal) and joined and isinstance(joined[-1], ir.Literal):
-                joined[-1] = ir.Literal(joined[-1].data + item.data)
-            else:
-                joined.append(item)
-    return joined[0] if len(joined) == 1 else ir.Sequence(tuple(joined))
-
-
-def _items(expr: ir.Expr) -> tuple[ir.Expr, ...]:
-    """Return the parts that replace the expression in a sequence."""
-    if isinstance(expr, ir.Sequence):
-        return expr.items
-    return () if expr is ir.EPSILON else (expr,)
 
 
 ANY_CHARS: Final = {spelling: _lift_class(ir.ANY_CHAR.ranges, spelling) for spelling in SPELLINGS}
@@ -361,10 +331,8 @@ class _Lift:
                     return ANY_BODIES[self.spelling]
                 return ir.Repeat(lifted, low, high)
             case ir.Sequence(items):
-                parts = tuple([done[id(item)] for item in items])
-                if self.spelling != ANY:
-                    return _sequence(*parts)
-                return ir.Sequence(tuple([part for whole in parts for part in _items(whole)]))
+                parts = [done[id(item)] for item in items]
+                return sequence(parts) if self.spelling == ANY else concat(parts)
             case ir.Choice(items):
                 return ir.Choice(tuple([done[id(item)] for item in items]))
             case ir.Complement(item):

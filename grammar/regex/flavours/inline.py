@@ -152,7 +152,7 @@ def parse_regex(text: str, start: int, end: int, flags: str, problems: Collector
         span = Span(place.start + start, place.end + start, problems.source)
         problems.found.append(replace(problem, span=span))
     place = Span(start, end, problems.source)
-    return at_place(rewrite(tree, lambda leaf: at_place(leaf, place)), place)
+    return at_place(rewrite(tree, lambda leaf: at_place(leaf, place), True), place)
 
 
 def at_place(expr: Expr, place: Span) -> Expr:

@@ -16,18 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 from typing import Literal as OneOf
 
-from stackmask.grammar.ir import (
-    EPSILON,
-    NOTHING,
-    CharClass,
-    Choice,
-    Expr,
-    Literal,
-    NotFollowedBy,
-    Repeat,
-    RuleRef,
-    Sequence,
-)
+from stackmask.grammar import ir
 from stackmask.grammar.ir.build import rewrite
 from stackmask.grammar.notation.loading import SKIP_RULE
 from stackmask.grammar.sql.schema.errors import SQLError
@@ -111,22 +100,22 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
     return Functions(tuple(kept), tuple(sorted(wanted - listed)), known.types)
 
 
-def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:
-    """Return a regular expression of the grammar as a Python pattern; only for rules that list words."""
+def names_pattern(expr: ir.Expr, rules: Mapping[str, ir.Expr]) -> re.Pattern[str]:
+    """Return the Python pattern of a regular expression in the grammar; for rules that list words."""
 
-    def spelled(expr: Expr) -> str:
+    def spelled(expr: ir.Expr) -> str:
         match expr:
-            case Literal(data):
+            case ir.Literal(data):
                 return re.escape(data.decode())
-            case CharClass(ranges):
+            case ir.CharClass(ranges):
                 return "[" + "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in ranges) + "]"
-            case Sequence(items):
+            case ir.Sequence(items):
                 return "".join(map(spelled, items))
-            case Choice(items):
+            case ir.Choice(items):
                 return "(?:" + "|".join(map(spelled, items)) + ")"
-            case Repeat(item, low, high):
+            case ir.Repeat(item, low, high):
                 return f"(?:{spelled(item)}){{{low},{'' if high is None else high}}}"
-            case RuleRef(name):
+            case ir.RuleRef(name):
                 return spelled(rules[name])
         raise TypeError(expr)
 
@@ -135,14 +124,14 @@ def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:
 
 # -- Rules for calls of listed functions: the right number of arguments, DISTINCT, FILTER and OVER where they may stand.
 
-SKIP: Final = RuleRef(SKIP_RULE)
+SKIP: Final = ir.RuleRef(SKIP_RULE)
 _ID_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$" + bytes(
     range(0x80, 0x100)
 )
-WORD_END: Final = NotFollowedBy(sum(1 << byte for byte in _ID_BYTES))
+WORD_END: Final = ir.NotFollowedBy(sum(1 << byte for byte in _ID_BYTES))
 
 
-def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
+def call_rules(dialect: str, functions: Functions) -> dict[str, ir.Expr]:
     """Return the rules ``call`` and ``table_call`` of a dialect for these functions."""
     argument = "argument" if dialect == "postgres" else "expr"
     scalar = _each(functions.of("scalar"), lambda arity: seq(arguments(arity, argument), sign(")")))
@@ -161,7 +150,7 @@ def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
         tables = _each(functions.of("table"), lambda arity: seq(arguments(arity, "expr"), sign(")")))
     if functions.unlisted:
         tables.append(unlisted)
-    rules: dict[str, Expr] = {"call": Choice(tuple(calls)), "table_call": Choice(tuple(tables))}
+    rules: dict[str, ir.Expr] = {"call": ir.Choice(tuple(calls)), "table_call": ir.Choice(tuple(tables))}
     if functions.types:
         types = words(functions.types)
         rules["named_type"] = seq(types, _opt("precision"))
@@ -172,55 +161,57 @@ def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
             "GLOB",
             *(name.upper() for name in ("regexp", "match") if name in functions.unlisted),
         ]
-        rules["pattern_test"] = Choice(tuple(seq(ref(name), SKIP) for name in tests))
+        rules["pattern_test"] = ir.Choice(tuple(seq(ref(name), SKIP) for name in tests))
     return rules
 
 
-def _sqlite_aggregate(arity: Arity) -> Expr:
+def _sqlite_aggregate(arity: Arity) -> ir.Expr:
     ways = [seq(_opt_word("ALL"), arguments(arity, "expr"), sign(")"), _opt("filter"), _opt("over"))]
     if 0 in arity.counts:
         ways.append(seq(sign("*"), sign(")"), _opt("filter"), _opt("over")))
     if 1 in arity.counts:  # DISTINCT takes one argument, and no window
         ways.append(seq(ref("DISTINCT"), SKIP, ref("expr"), sign(")"), _opt("filter")))
-    return Choice(tuple(ways))
+    return ir.Choice(tuple(ways))
 
 
-def _postgres_aggregate(arity: Arity) -> Expr:
+def _postgres_aggregate(arity: Arity) -> ir.Expr:
     ways = []
     if 0 in arity.counts:
         ways.append(seq(sign("*"), sign(")"), _opt("filter"), _opt("over")))
         arity = Arity(tuple(count for count in arity.counts if count), arity.open)
     # neither DISTINCT nor ORDER BY goes with a window
     listed = arguments(arity, "expr")
-    end = Choice((seq(sign(")"), _opt("filter"), _opt("over")), seq(ref("order"), sign(")"), _opt("filter"))))
+    end = ir.Choice(
+        (seq(sign(")"), _opt("filter"), _opt("over")), seq(ref("order"), sign(")"), _opt("filter")))
+    )
     ways.append(seq(_opt_word("ALL"), listed, end))
     ways.append(seq(ref("DISTINCT"), SKIP, listed, _opt("order"), sign(")"), _opt("filter")))
-    return Choice(tuple(ways))
+    return ir.Choice(tuple(ways))
 
 
-def _ordered_set(arity: Arity) -> Expr:
+def _ordered_set(arity: Arity) -> ir.Expr:
     within = [part for word in ("WITHIN", "GROUP") for part in (ref(word), SKIP)]
     return seq(
         arguments(arity, "expr"), sign(")"), *within, sign("("), ref("order"), sign(")"), _opt("filter")
     )
 
 
-def _any_arguments(dialect: str) -> Expr:
+def _any_arguments(dialect: str) -> ir.Expr:
     if dialect == "postgres":
         distinct = seq(ref("DISTINCT"), SKIP, ref("any_arguments"), _opt("order"))
-        return _optional(Choice((seq(ref("any_arguments"), _opt("order")), distinct, sign("*"))))
-    how = _optional(Choice((seq(ref("DISTINCT"), SKIP), seq(ref("ALL"), SKIP))))
-    return _optional(Choice((seq(how, ref("exprs")), sign("*"))))
+        return _optional(ir.Choice((seq(ref("any_arguments"), _opt("order")), distinct, sign("*"))))
+    how = _optional(ir.Choice((seq(ref("DISTINCT"), SKIP), seq(ref("ALL"), SKIP))))
+    return _optional(ir.Choice((seq(how, ref("exprs")), sign("*"))))
 
 
-def arguments(arity: Arity, item: str) -> Expr:
-    """Return items separated by commas, in an allowed number."""
-    ways: list[Expr] = [EPSILON] if 0 in arity.counts else []
+def arguments(arity: Arity, item: str) -> ir.Expr:
+    """Return a number of items separated by commas."""
+    ways: list[ir.Expr] = [ir.EPSILON] if 0 in arity.counts else []
     for low, high in _runs(arity):
         ways.append(
-            seq(ref(item), Repeat(seq(sign(","), ref(item)), low - 1, None if high is None else high - 1))
+            seq(ref(item), ir.Repeat(seq(sign(","), ref(item)), low - 1, None if high is None else high - 1))
         )
-    return ways[0] if len(ways) == 1 else Choice(tuple(ways))
+    return ways[0] if len(ways) == 1 else ir.Choice(tuple(ways))
 
 
 def _runs(arity: Arity) -> list[tuple[int, int | None]]:
@@ -233,86 +224,86 @@ def _runs(arity: Arity) -> list[tuple[int, int | None]]:
     return list(zip(starts, [*ends, None if arity.open else counts[-1]], strict=True))
 
 
-def _each(groups: Groups, rest: Callable[[Arity], Expr]) -> list[Expr]:
+def _each(groups: Groups, rest: Callable[[Arity], ir.Expr]) -> list[ir.Expr]:
     return [seq(words(names), sign("("), rest(arity)) for arity, names in groups.items()]
 
 
-def words(names: tuple[str, ...]) -> Expr:
-    """Return the alternatives of the names, case-insensitively, and the whitespace after them."""
-    return seq(Choice(tuple(map(caseless, names))), WORD_END, SKIP)
+def words(names: tuple[str, ...]) -> ir.Expr:
+    """Return any of the names, case-insensitively, and the blanks after it."""
+    return seq(ir.Choice(tuple(map(caseless, names))), WORD_END, SKIP)
 
 
 @lru_cache(maxsize=65536)
-def caseless(text: str) -> Expr:
+def caseless(text: str) -> ir.Expr:
     """Return the text with its ASCII letters case-insensitive."""
-    parts: list[Expr] = []
+    parts: list[ir.Expr] = []
     plain = ""
     for char in text:
         if char.isascii() and char.isalpha():
             if plain:
-                parts.append(Literal(plain.encode()))
+                parts.append(ir.Literal(plain.encode()))
                 plain = ""
             low, up = ord(char.lower()), ord(char.upper())
-            parts.append(CharClass(((up, up), (low, low))))
+            parts.append(ir.CharClass(((up, up), (low, low))))
         else:
             plain += char
     if plain:
-        parts.append(Literal(plain.encode()))
-    return Sequence(tuple(parts))
+        parts.append(ir.Literal(plain.encode()))
+    return ir.Sequence(tuple(parts))
 
 
-def sign(text: str) -> Expr:
-    """Return a punctuation character and the whitespace after it."""
-    return seq(Literal(text.encode()), SKIP)
+def sign(text: str) -> ir.Expr:
+    """Return a punctuation character and the blanks after it."""
+    return seq(ir.Literal(text.encode()), SKIP)
 
 
-def ref(name: str) -> Expr:
-    return RuleRef(name)
+def ref(name: str) -> ir.Expr:
+    return ir.RuleRef(name)
 
 
-def seq(*parts: Expr) -> Expr:
-    return Sequence(parts)
+def seq(*parts: ir.Expr) -> ir.Expr:
+    return ir.Sequence(parts)
 
 
-def _optional(expr: Expr) -> Expr:
-    return Repeat(expr, 0, 1)
+def _optional(expr: ir.Expr) -> ir.Expr:
+    return ir.Repeat(expr, 0, 1)
 
 
-def _opt(name: str) -> Expr:
+def _opt(name: str) -> ir.Expr:
     return _optional(ref(name))
 
 
-def _opt_word(name: str) -> Expr:
+def _opt_word(name: str) -> ir.Expr:
     return _optional(seq(ref(name), SKIP))
 
 
-def numbers_up_to(most: int) -> Expr:
+def numbers_up_to(most: int) -> ir.Expr:
     """Return the decimal numbers from 0 to ``most``, without leading zeros. Cost: linear in the digits."""
     digits = str(most)
-    ways: list[Expr] = []
+    ways: list[ir.Expr] = []
     if len(digits) > 1:
         ways.append(_digit(0, 0))
-        ways.append(Sequence((_digit(1, 9), Repeat(_digit(0, 9), 0, len(digits) - 2))))
+        ways.append(ir.Sequence((_digit(1, 9), ir.Repeat(_digit(0, 9), 0, len(digits) - 2))))
     for place, char in enumerate(digits):  # as many digits, less at this place for the first time
         low = 1 if place == 0 and len(digits) > 1 else 0
         if int(char) > low:
-            rest = Repeat(_digit(0, 9), len(digits) - place - 1, len(digits) - place - 1)
-            ways.append(Sequence((Literal(digits[:place].encode()), _digit(low, int(char) - 1), rest)))
-    return Choice((*ways, Literal(digits.encode())))
+            rest = ir.Repeat(_digit(0, 9), len(digits) - place - 1, len(digits) - place - 1)
+            ways.append(ir.Sequence((ir.Literal(digits[:place].encode()), _digit(low, int(char) - 1), rest)))
+    return ir.Choice((*ways, ir.Literal(digits.encode())))
 
 
-def _digit(low: int, high: int) -> Expr:
-    return CharClass(((ord("0") + low, ord("0") + high),))
+def _digit(low: int, high: int) -> ir.Expr:
+    return ir.CharClass(((ord("0") + low, ord("0") + high),))
 
 
-def without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
-    """Remove the rules for which no function is left, and the alternatives that use these rules."""
-    empty = {name for name, body in bodies.items() if body == NOTHING}
+def without_empty(bodies: dict[str, ir.Expr]) -> dict[str, ir.Expr]:
+    """Remove the rules without any function left, and the alternatives that use them."""
+    empty = {name for name, body in bodies.items() if body == ir.NOTHING}
     if not empty:
         return bodies
 
-    def leaf(expr: Expr) -> Expr:
-        return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
+    def leaf(expr: ir.Expr) -> ir.Expr:
+        return ir.NOTHING if isinstance(expr, ir.RuleRef) and expr.name in empty else expr
 
     return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}
 
@@ -354,33 +345,33 @@ class QuerySpelling(NamedTuple):
             raise SQLError('allow_comments: comments do not go with blanks="single"')
         return self._replace(blanks=blanks, keywords=self.keywords or ("upper" if model else "any"))
 
-    def respell(self, bodies: Mapping[str, Expr], module: str) -> dict[str, Expr]:
+    def respell(self, bodies: Mapping[str, ir.Expr], module: str) -> dict[str, ir.Expr]:
         """Return the rules with this spelling of keywords and blanks; those of blanks are in ``module``."""
         result = dict(bodies)
         if self.blanks == "single":
             # in PostgreSQL blanks also stand in the gap between the parts of a string
-            result |= {SKIP_RULE: Repeat(Literal(b" "), 0, 1), f"{module}gap": NOTHING}
+            result |= {SKIP_RULE: ir.Repeat(ir.Literal(b" "), 0, 1), f"{module}gap": ir.NOTHING}
         elif not self.allow_comments:
-            result[SKIP_RULE] = Repeat(RuleRef(f"{module}blank"), 0, None)
+            result[SKIP_RULE] = ir.Repeat(ir.RuleRef(f"{module}blank"), 0, None)
         if self.keywords == "upper":
             for name, body in bodies.items():
                 if name.split(".")[-1].isupper() and _is_keyword(body):
-                    result[name] = rewrite(body, _capital)
+                    result[name] = rewrite(body, _capital, True)
         return result
 
 
-def _is_keyword(body: Expr) -> bool:
-    """Return whether a rule consists of words or of the letters of a word."""
+def _is_keyword(body: ir.Expr) -> bool:
+    """Return whether a rule consists of words, or letters of one."""
     match body:
-        case Sequence(items) | Choice(items):
+        case ir.Sequence(items) | ir.Choice(items):
             return all(map(_is_keyword, items))
-        case CharClass():
+        case ir.CharClass():
             return _capital(body) is not body
-    return isinstance(body, Literal | RuleRef | NotFollowedBy)
+    return isinstance(body, ir.Literal | ir.RuleRef | ir.NotFollowedBy)
 
 
-def _capital(expr: Expr) -> Expr:
+def _capital(expr: ir.Expr) -> ir.Expr:
     match expr:
-        case CharClass(((upper, first), (lower, last))) if upper == first and lower == last == upper + 32:
-            return Literal(bytes([upper]))
+        case ir.CharClass(((upper, first), (lower, last))) if upper == first and lower == last == upper + 32:
+            return ir.Literal(bytes([upper]))
     return expr

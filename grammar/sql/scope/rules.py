@@ -9,22 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from stackmask.grammar.ir import (
-    EPSILON,
-    NOTHING,
-    Capture,
-    Choice,
-    Dynamic,
-    Expr,
-    Literal,
-    Repeat,
-    RuleRef,
-    RuleSet,
-    answers_at_most,
-    depends_on,
-    follows_restrictions,
-    never_forbids,
-)
+from stackmask.grammar import ir
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.ready import written_rules
@@ -92,8 +77,8 @@ def scoped_rules(
     escape: str | None,
     without_from: bool,
     spelling: QuerySpelling,
-) -> tuple[RuleSet, RuleSet]:
-    """Return the rules, both as written and in normal form.
+) -> tuple[ir.RuleSet, ir.RuleSet]:
+    """Return the rules as written and in normal form.
 
     Cost: only the initial state depends on the schema; the rest is cached.
     """
@@ -114,42 +99,42 @@ def _shared(
     max_limit: int | None,
     escape: str | None,
     spelling: QuerySpelling,
-) -> tuple[RuleSet, RuleSet]:
+) -> tuple[ir.RuleSet, ir.RuleSet]:
     base = _rules(name, max_limit is not None)
-    bodies: dict[str, Expr] = {rule: body.body for rule, body in base.rules.items()}
+    bodies: dict[str, ir.Expr] = {rule: body.body for rule, body in base.rules.items()}
     bodies = spelling.respell(bodies | _calls(name, functions), f"{name}.")
     keyword = _capitals if spelling.keywords == "upper" else caseless
     dynamic = resolvers(Words.of(base, name), keyword("ON"), keyword("USING"))
     names = {rule: resolver for rule, resolver in dynamic.items() if rule.removeprefix(FREE) in bodies}
     for rule, resolver in names.items():
-        bodies[rule] = Dynamic(follows_restrictions(resolver))
+        bodies[rule] = ir.Dynamic(ir.follows_restrictions(resolver))
     # words that no state knows stand by themselves: their masks are the same in all states
     for free in [rule for rule in names if rule.startswith(FREE)]:
         listed_names = free.removeprefix(FREE)
-        bodies[listed_names] = Choice((bodies[listed_names], bodies.pop(free)))
+        bodies[listed_names] = ir.Choice((bodies[listed_names], bodies.pop(free)))
     for rule, action in PLACES[name].items():
         if rule in bodies:
-            bodies[rule] = Capture(bodies[rule], action)
+            bodies[rule] = ir.Capture(bodies[rule], action)
     for rule in names.keys() & bodies.keys():
         bodies[rule] = seq(bodies[rule], WORD_END)  # mutant: word-end
     if spelling.double_quotes == "names":
-        bodies["TEXT"] = NOTHING
+        bodies["TEXT"] = ir.NOTHING
     if max_limit is not None:
         bodies["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     if escape is not None:
-        bodies[base.start] = Choice((bodies[base.start], Literal(escape.encode())))
+        bodies[base.start] = ir.Choice((bodies[base.start], ir.Literal(escape.encode())))
     written = with_bodies(base, without_empty(bodies))
     return written, normalize(written)
 
 
-def _capitals(word: str) -> Expr:
-    return Literal(word.encode())
+def _capitals(word: str) -> ir.Expr:
+    return ir.Literal(word.encode())
 
 
 @lru_cache(maxsize=32)
 @uncounted
-def _calls(name: str, functions: Functions) -> dict[str, Expr]:
-    """Return the rules for calls of the functions, cached, since other arguments may differ."""
+def _calls(name: str, functions: Functions) -> dict[str, ir.Expr]:
+    """Return the rules of the functions, cached: other arguments may differ."""
     return sqlite_calls(functions) if name == "sqlite" else postgres_calls(functions)
 
 
@@ -166,19 +151,19 @@ def needs_quotes(dialect: str, name: str) -> bool:
 @uncounted
 def _keywords(dialect: str, rule: str) -> re.Pattern[str]:
     bodies = {rule: body.body for rule, body in _rules(dialect, False).rules.items()}
-    return names_pattern(written_out(RuleRef(rule), bodies), {})
+    return names_pattern(written_out(ir.RuleRef(KEYWORDS[dialect]), bodies), {})
 
 
 @lru_cache(maxsize=4)
 @uncounted
-def _rules(name: str, limited: bool) -> RuleSet:
+def _rules(name: str, limited: bool) -> ir.RuleSet:
     path = FOLDER / f"scoped_{name}.ebnf"
     return written_rules(path, f"stackmask/{path.name}", "limited" if limited else "root")
 
 
 # -- The dynamic rules of the dialects: which names may stand at a place. --------------------------------
 
-Resolver: TypeAlias = Callable[[Any], Expr]  # of a Query
+Resolver: TypeAlias = Callable[[Any], ir.Expr]  # of a Query
 
 
 def _spelled(names: Callable[[Query], frozenset[str]]) -> Callable[[Query], frozenset[str]]:
@@ -216,38 +201,40 @@ def _chosen_members(query: Query, table: str) -> frozenset[str]:
     return chosen_members(query).get(table, frozenset())
 
 
-def resolvers(words: Words, on: Expr, using: Expr) -> dict[str, Resolver]:
+def resolvers(words: Words, on: ir.Expr, using: ir.Expr) -> dict[str, Resolver]:
     """Return the dynamic rules by name."""
 
     def written(names: Callable[[Query], frozenset[str]], keywords: Keywords) -> Resolver:
-        return depends_on(names)(lambda found: words.spelled(found, keywords))
+        return ir.depends_on(names)(lambda found: words.spelled(found, keywords))
 
     def numbered(names: Callable[[Query], frozenset[str]], most: Callable[[Query], int]) -> Resolver:
-        return depends_on(lambda query: (names(query), most(query)))(lambda found: words.with_numbers(*found))
+        return ir.depends_on(lambda query: (names(query), most(query)))(
+            lambda found: words.with_numbers(*found)
+        )
 
-    def only(test: Callable[[Query], bool], expr: Expr) -> Resolver:
-        return depends_on(test)(lambda fits: expr if fits else NOTHING)
+    def only(test: Callable[[Query], bool], expr: ir.Expr) -> Resolver:
+        return ir.depends_on(test)(lambda fits: expr if fits else ir.NOTHING)
 
-    @depends_on(_qualifiers)
-    def free_qualifier(found: tuple[frozenset[str], bool, bool]) -> Expr:
+    @ir.depends_on(_qualifiers)
+    def free_qualifier(found: tuple[frozenset[str], bool, bool]) -> ir.Expr:
         if not found[1]:
-            return NOTHING
+            return ir.NOTHING
         return words.new_table if found[2] else words.free
 
     return {
         "COLUMN": written(_spelled(seen_columns), words.column),
-        "FREE_COLUMN": depends_on(_qualifiers)(
-            lambda found: words.new_column if found[1] and found[2] else NOTHING
+        "FREE_COLUMN": ir.depends_on(_qualifiers)(
+            lambda found: words.new_column if found[1] and found[2] else ir.NOTHING
         ),
-        "QUALIFIER": depends_on(_qualifiers)(lambda found: words.spelled(found[0], words.qualifier)),
+        "QUALIFIER": ir.depends_on(_qualifiers)(lambda found: words.spelled(found[0], words.qualifier)),
         "FREE_QUALIFIER": free_qualifier,
         "MEMBER": written(_members, words.label),
         "FREE_MEMBER": only(may_be_new, words.new_member),
         "TABLE": written(named_tables, words.name),
         "SCHEMA_NAME": written(schema_names, words.qualifier),
         "SCHEMA_TABLE": written(_of_qualifier(schema_tables), words.label),
-        "ON_WORD": answers_at_most(on)(only(lambda query: is_named(query) and not must_use(query), on)),
-        "USING_WORD": answers_at_most(using)(
+        "ON_WORD": ir.answers_at_most(on)(only(lambda query: is_named(query) and not must_use(query), on)),
+        "USING_WORD": ir.answers_at_most(using)(
             only(lambda query: is_named(query) and bool(common_columns(query)), using)
         ),
         "USING_COLUMN": written(_spelled(common_columns), words.name),
@@ -293,14 +280,14 @@ RECORDS: Final = frozenset(  # of a type that the query must spell out
 )
 
 
-def sqlite_calls(functions: Functions) -> dict[str, Expr]:
+def sqlite_calls(functions: Functions) -> dict[str, ir.Expr]:
     """Return the rules ``scalar``, ``aggregate`` and ``ranking`` for these functions."""
     scalars = [
         seq(words(names), _OPEN, arguments(arity, "expr"), sign(")"))
         for arity, names in functions.of("scalar").items()
     ]
     if functions.unlisted:
-        scalars.append(seq(words(functions.unlisted), _OPEN, Repeat(ref("exprs"), 0, 1), sign(")")))
+        scalars.append(seq(words(functions.unlisted), _OPEN, ir.Repeat(ref("exprs"), 0, 1), sign(")")))
     aggregates = []
     for arity, names in functions.of("aggregate").items():
         aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _sqlite_aggregate(arity)))
@@ -311,31 +298,31 @@ def sqlite_calls(functions: Functions) -> dict[str, Expr]:
                 _named(names, begin_ranking, may_window),
                 _OPEN,
                 arguments(arity, "expr"),
-                RuleRef("RANKING_CLOSE"),
+                ir.RuleRef("RANKING_CLOSE"),
                 SKIP,
                 ref("over"),
             )
         )
     return {
-        "scalar": Choice(tuple(scalars)),
-        "aggregate": Choice(tuple(aggregates)),
-        "ranking": Choice(tuple(rankings)),
+        "scalar": ir.Choice(tuple(scalars)),
+        "aggregate": ir.Choice(tuple(aggregates)),
+        "ranking": ir.Choice(tuple(rankings)),
     }
 
 
-def _sqlite_aggregate(arity: Arity) -> Expr:
-    close = seq(RuleRef("AGGREGATE_CLOSE"), SKIP)
-    filtered = Repeat(ref("filter"), 0, 1)
-    over = Repeat(ref("over"), 0, 1)
-    ways = [seq(arguments(arity, "expr") if arity.counts != (0,) else EPSILON, close, filtered, over)]
+def _sqlite_aggregate(arity: Arity) -> ir.Expr:
+    close = seq(ir.RuleRef("AGGREGATE_CLOSE"), SKIP)
+    filtered = ir.Repeat(ref("filter"), 0, 1)
+    over = ir.Repeat(ref("over"), 0, 1)
+    ways = [seq(arguments(arity, "expr") if arity.counts != (0,) else ir.EPSILON, close, filtered, over)]
     if 0 in arity.counts:
         ways.append(seq(sign("*"), close, filtered, over))
     if 1 in arity.counts:  # DISTINCT takes one argument, and no window
         ways.append(seq(ref("sqlite.DISTINCT"), SKIP, ref("expr"), close, filtered))
-    return Choice(tuple(ways))
+    return ir.Choice(tuple(ways))
 
 
-def postgres_calls(functions: Functions) -> dict[str, Expr]:
+def postgres_calls(functions: Functions) -> dict[str, ir.Expr]:
     """Return the rules ``scalar``, ``aggregate``, ``window_call``, ``table_call`` and ``named_type`` for
     these functions.
     """
@@ -353,7 +340,7 @@ def postgres_calls(functions: Functions) -> dict[str, Expr]:
                 named = _named(some, _begin_table_call(columns), may_call)
                 tables.append(seq(named, _OPEN, arguments(arity, "expr"), ref("TABLE_CALL_CLOSE"), SKIP))
     if functions.unlisted:
-        scalars.append(seq(words(functions.unlisted), _OPEN, Repeat(ref("exprs"), 0, 1), sign(")")))
+        scalars.append(seq(words(functions.unlisted), _OPEN, ir.Repeat(ref("exprs"), 0, 1), sign(")")))
     aggregates, windows = [], []
     for arity, names in functions.of("aggregate").items():
         aggregates.append(seq(_named(names, begin_named_aggregate, may_aggregate), _OPEN, _aggregate(arity)))
@@ -365,62 +352,62 @@ def postgres_calls(functions: Functions) -> dict[str, Expr]:
     for arity, names in functions.of("window").items():
         windows.append(seq(_window_name(names), arguments(arity, "expr")))
     close = seq(sign(")"), ref("OVER"), SKIP, ref("window_body"))
-    rules: dict[str, Expr] = {
-        "scalar": Choice(tuple(scalars)),
-        "aggregate": Choice(tuple(aggregates)),
-        "window_call": seq(Choice(tuple(windows)), close) if windows else NOTHING,
-        "table_call": Choice(tuple(tables)),
-        "set_call": Choice(tuple(sets)),
+    rules: dict[str, ir.Expr] = {
+        "scalar": ir.Choice(tuple(scalars)),
+        "aggregate": ir.Choice(tuple(aggregates)),
+        "window_call": seq(ir.Choice(tuple(windows)), close) if windows else ir.NOTHING,
+        "table_call": ir.Choice(tuple(tables)),
+        "set_call": ir.Choice(tuple(sets)),
     }
     if functions.types:
         rules["named_type"] = words(functions.types)
     return rules
 
 
-def _window_name(names: Names) -> Expr:
+def _window_name(names: Names) -> ir.Expr:
     return seq(_named(names, begin_window_call, may_window), _OPEN)
 
 
-def _plain_arguments(arity: Arity) -> Expr:
+def _plain_arguments(arity: Arity) -> ir.Expr:
     ways = [_listed(arity)]
     if 0 in arity.counts:
         ways.append(sign("*"))
-    return Choice(tuple(ways))
+    return ir.Choice(tuple(ways))
 
 
-def _listed(arity: Arity) -> Expr:
+def _listed(arity: Arity) -> ir.Expr:
     """Return the arguments of a listed function; a call without arguments is written with a star."""
     return arguments(Arity(tuple(n for n in arity.counts if n), arity.open), "expr")
 
 
-def _aggregate(arity: Arity) -> Expr:
+def _aggregate(arity: Arity) -> ir.Expr:
     ways = [
-        seq(_listed(arity), Repeat(ref("sorting"), 0, 1)),
+        seq(_listed(arity), ir.Repeat(ref("sorting"), 0, 1)),
         seq(ref("postgres.DISTINCT"), SKIP, _listed(arity)),
     ]
     if 0 in arity.counts:
         ways.append(sign("*"))
-    return seq(Capture(Choice(tuple(ways)), end_aggregate), sign(")"), Repeat(ref("filter"), 0, 1))
+    return seq(ir.Capture(ir.Choice(tuple(ways)), end_aggregate), sign(")"), ir.Repeat(ref("filter"), 0, 1))
 
 
-def _ordered_set(arity: Arity) -> Expr:
-    direct = EPSILON if arity.counts == (0,) else seq(ref("postgres.NUMBER"), SKIP)
+def _ordered_set(arity: Arity) -> ir.Expr:
+    direct = ir.EPSILON if arity.counts == (0,) else seq(ref("postgres.NUMBER"), SKIP)
     within = [part for word in ("WITHIN", "postgres.GROUP") for part in (ref(word), SKIP)]
     sorting = [part for word in ("SORTING", "postgres.BY") for part in (ref(word), SKIP)]
     body = seq(direct, sign(")"), *within, _OPEN, *sorting, ref("expr"), ref("direction"), sign(")"))
-    return seq(Capture(body, end_aggregate), Repeat(ref("filter"), 0, 1))
+    return seq(ir.Capture(body, end_aggregate), ir.Repeat(ref("filter"), 0, 1))
 
 
-def _named(names: Names, action: Action, test: Callable[[Query], bool]) -> Expr:
-    return seq(Capture(Dynamic(_resolver(names, test)), action), WORD_END, SKIP)
+def _named(names: Names, action: Action, test: Callable[[Query], bool]) -> ir.Expr:
+    return seq(ir.Capture(ir.Dynamic(_resolver(names, test)), action), WORD_END, SKIP)
 
 
 @lru_cache(maxsize=1024)
-def _resolver(names: Names, test: Callable[[Query], bool]) -> Callable[[Any], Expr]:
-    listed = Choice(tuple(caseless(name) for name in names))
-    return follows_restrictions(depends_on(test)(lambda fits: listed if fits else NOTHING))
+def _resolver(names: Names, test: Callable[[Query], bool]) -> Callable[[Any], ir.Expr]:
+    listed = ir.Choice(tuple(caseless(name) for name in names))
+    return ir.follows_restrictions(ir.depends_on(test)(lambda fits: listed if fits else ir.NOTHING))
 
 
 @lru_cache(maxsize=8)
 def _begin_table_call(columns: Names) -> Action:
-    return never_forbids(begin_table_call(columns))
+    return ir.never_forbids(begin_table_call(columns))

@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from stackmask.grammar.directives.frontend import ebnf_rules
+from stackmask.grammar.directives.frontend import Directives
+from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import EPSILON, Expr, Intersection, Rule, RuleSet, SourceText, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
 from stackmask.grammar.json_schema.document.errors import SchemaError
@@ -158,7 +159,8 @@ def _grammar(fields: FormatFields, markers: Markers) -> RuleSet:
     source = fields.text("grammar")
 
     def read() -> RuleSet:
-        return normalize(ebnf_rules(source, markers.names, name=f"<{fields.place}>"))
+        loaded = load_rules(source, name=f"<{fields.place}>", base=None, start=None)
+        return normalize(Directives(loaded).rules(markers.names))
 
     return _of_part(fields, "grammar", read)
 

@@ -13,25 +13,8 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from stackmask.grammar.ir import (
-    ANY_CHAR,
-    ANY_TEXT,
-    EPSILON,
-    Capture,
-    Complement,
-    Expr,
-    Intersection,
-    Literal,
-    Repeat,
-    Rule,
-    RuleRef,
-    RuleSet,
-    Sequence,
-    SourceText,
-    TokenLimit,
-    TokenTerminal,
-)
-from stackmask.grammar.ir.build import Renaming, choice, referred, repeat, sequence
+from stackmask.grammar import ir
+from stackmask.grammar.ir.build import choice, referred, repeat, rewrite, sequence
 from stackmask.grammar.ir.parts import PartedRules, PartFacts
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.source.work import enter, spend
@@ -46,18 +29,18 @@ Part = TypeVar("Part")
 class Merged(NamedTuple):
     """The rules of a composition, and whether they are in normal form."""
 
-    rules: RuleSet
+    rules: ir.RuleSet
     is_ready: bool
 
 
 class Merger:
     """Collects parts, which are rule sets in normal form; ``finish`` returns the result."""
 
-    def __init__(self, taken: Iterable[str] = (), sources: Iterable[SourceText] = ()) -> None:
-        """Start without parts. ``taken``: names of existing rules; ``sources``: their source texts."""
-        self.sources: list[SourceText] = list(sources)
+    def __init__(self, taken: Iterable[str] = (), sources: Iterable[ir.SourceText] = ()) -> None:
+        """Start without parts. ``taken``: names of existing rules; ``sources``: theirs."""
+        self.sources: list[ir.SourceText] = list(sources)
         self.initial: Hashable = ()
-        self._own: dict[str, Rule] = {START: Rule(START, sequence(()))}
+        self._own: dict[str, ir.Rule] = {START: ir.Rule(START, sequence(()))}
         self._parts: dict[str, PartFacts] = {}  # by the names of their start rules
         self._places: list[str | Place] = []  # names of own rules, and parts, in order
         self._shares = not any(name == _SHARED or name.startswith(_SHARED + ".") for name in taken)
@@ -67,7 +50,7 @@ class Merger:
         self._names: set[str] = set()
         self._restricts = self._depends = False  # whether some part has restrictions; reads the state or keys
 
-    def add(self, part: RuleSet, name: str = "") -> Expr:
+    def add(self, part: ir.RuleSet, name: str = "") -> ir.Expr:
         """Add a part and return its expression; the same part is added once.
 
         ``name``: the name for its rules and diagnostics.
@@ -75,7 +58,7 @@ class Merger:
         """
         return self.place(part, name).meaning
 
-    def place(self, part: RuleSet, name: str = "") -> Place:
+    def place(self, part: ir.RuleSet, name: str = "") -> Place:
         """Add a part and return its position. Raises: as ``add``."""
         facts = part_facts(part)
         known = self._known.get((name, facts))
@@ -109,31 +92,31 @@ class Merger:
         self._restricts = self._restricts or facts.restricts
         self._depends = self._depends or facts.depends
 
-    def define(self, name: str, body: Expr) -> Expr:
-        """Add a rule of the composition, under this or a similar name, and return a reference to it."""
+    def define(self, name: str, body: ir.Expr) -> ir.Expr:
+        """Add a rule of the whole, under this name or a similar one, and return a reference to it."""
         full = self._fresh(name)
-        self._own[full] = Rule(full, body)
+        self._own[full] = ir.Rule(full, body)
         self._places.append(full)
-        return RuleRef(full)
+        return ir.RuleRef(full)
 
-    def finish(self, body: Expr, needs_passes: bool = False) -> Merged:
+    def finish(self, body: ir.Expr, needs_passes: bool = False) -> Merged:
         """Return the rules, with this expression as the start rule.
 
         ``needs_passes``: whether a rule of the composition may be empty, or is otherwise not in normal form.
         """
-        self._own[START] = Rule(START, body)
+        self._own[START] = ir.Rule(START, body)
         used = self._used()
         if not used.issuperset(self._parts) or not used.issuperset(self._own):
             needs_passes = True  # there are rules that nothing reaches
-        rules = RuleSet(self._rules(), START, self.initial, tuple(self.sources))
+        rules = ir.RuleSet(self._rules(), START, self.initial, tuple(self.sources))
         return Merged(rules, not needs_passes and not (self._restricts and self._depends))
 
-    def hold(self, rules: RuleSet, name: str, keeps_state: bool) -> None:
-        """Adopt the semantic state of rules in which parts are inserted."""
+    def hold(self, rules: ir.RuleSet, name: str, keeps_state: bool) -> None:
+        """Adopt the semantic state of rules that parts are inserted into."""
         self._join_state(rules, name, keeps_state)
 
-    def parts(self) -> dict[str, Rule]:
-        """Return the rules of all parts, without the start rule of the composition."""
+    def parts(self) -> dict[str, ir.Rule]:
+        """Return the rules of all parts, without a start rule of the whole."""
         return {name: rule for name, rule in self._rules().items() if name != START}
 
     def _rules(self) -> PartedRules:
@@ -166,7 +149,7 @@ class Merger:
         self._names.add(found)
         return found
 
-    def _join_state(self, part: RuleSet, name: str, keeps_state: bool) -> None:
+    def _join_state(self, part: ir.RuleSet, name: str, keeps_state: bool) -> None:
         if part.initial != ():
             if self._owner and self.initial != part.initial:
                 raise _clash(self._owner, name)
@@ -204,13 +187,13 @@ class Place(NamedTuple):
     prefix: str
     own: str
     start: str
-    meaning: Expr
+    meaning: ir.Expr
     offset: int
     is_alone: bool
 
 
-def part_facts(part: RuleSet) -> PartFacts:
-    """Return the facts about rules when they are part of others."""
+def part_facts(part: ir.RuleSet) -> PartFacts:
+    """Return the facts about rules as a part of others."""
     found: PartFacts | None = part.as_part
     if found is None:
         found = PartFacts(part.rules, part.start)
@@ -218,12 +201,12 @@ def part_facts(part: RuleSet) -> PartFacts:
     return found
 
 
-def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> dict[str, Rule]:
-    """Return the rules of a composition and of its parts, each part in its namespace.
+def _written(own: dict[str, ir.Rule], places: list[str | Place], shares: bool) -> dict[str, ir.Rule]:
+    """Return the rules of a whole and of its parts, each part in its namespace.
 
     ``shares``: rules of an arbitrary JSON value keep their names if parts have the same rules.
     """
-    shared: dict[str, Rule] = {}
+    shared: dict[str, ir.Rule] = {}
     made = {START: own[START]}
     for place in places:
         if isinstance(place, str):
@@ -233,20 +216,26 @@ def _written(own: dict[str, Rule], places: list[str | Place], shares: bool) -> d
         for name in same:
             made[name] = shared[name]
         rules = place.facts.rules
-        renaming = Renaming({name: name if name in same else place.own + name for name in rules})
+        leaf = partial(_renamed, {name: place.own + name for name in rules if name not in same})
         for name, rule in rules.items():
             if name in same:
                 continue
             span = rule.span
             if span is not None and place.offset:
                 span = replace(span, source=span.source + place.offset)
-            made[place.own + name] = Rule(place.own + name, renaming.renamed(rule.body), span)
-        spend(renaming.count)
+            made[place.own + name] = ir.Rule(place.own + name, rewrite(rule.body, leaf), span)
     return made
 
 
-def _find_shared(place: Place, shared: dict[str, Rule]) -> dict[str, Rule]:
-    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts; record new rules."""
+def _renamed(names: dict[str, str], expr: ir.Expr) -> ir.Expr:
+    spend(1)
+    if isinstance(expr, ir.RuleRef) and expr.name in names:
+        return ir.RuleRef(names[expr.name], expr.nonempty)
+    return expr
+
+
+def _find_shared(place: Place, shared: dict[str, ir.Rule]) -> dict[str, ir.Rule]:
+    """Return the part's rules of an arbitrary JSON value that equal those of earlier parts, and record new ones."""
     # a dict, so that the order is that of the rules
     found = {
         name: rule
@@ -287,7 +276,7 @@ def check_counts(low: Any, high: Any) -> None:
         raise StackmaskError(f"a grammar is repeated m to n times, 0 <= m <= n, not {low!r} to {high!r}")
 
 
-def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:
+def named(name: str, read: Callable[[], ir.RuleSet]) -> ir.RuleSet:
     """Return the result of ``read``; its diagnostics name the part. Raises: GrammarError."""
     try:
         return read()
@@ -298,20 +287,20 @@ def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:
         raise GrammarError(problems, error.sources) from None
 
 
-def union(parts: list[tuple[str, RuleSet]]) -> Merged:
+def union(parts: list[tuple[str, ir.RuleSet]]) -> Merged:
     """Return the rules of the union of the parts."""
     merger = Merger()
     return merger.finish(choice([merger.add(part, name) for name, part in parts]))
 
 
-def concat(parts: list[tuple[str, RuleSet]]) -> Merged:
+def concat(parts: list[tuple[str, ir.RuleSet]]) -> Merged:
     """Return the rules of the concatenation of the parts."""
     merger = Merger()
     return merger.finish(sequence([merger.add(part, name) for name, part in parts]))
 
 
-def repeated(part: RuleSet, low: int, high: int | None) -> Merged:
-    """Return the rules for ``low`` to ``high`` consecutive strings of the part."""
+def repeated(part: ir.RuleSet, low: int, high: int | None) -> Merged:
+    """Return the rules of ``low`` to ``high`` strings of the part in a row."""
     merger = Merger()
     return merger.finish(repeat(merger.add(part), low, high))
 
@@ -372,11 +361,11 @@ class Markers:
         """Return whether the text contains a special token, so that ordinary text never contains it."""
         return self._pattern is not None and self._pattern.search(text) is not None
 
-    def expr(self, text: str) -> Expr:
-        """Return the expression for the text, with special tokens as tokens and the rest as text."""
+    def expr(self, text: str) -> ir.Expr:
+        """Return the expression for the text: special tokens as tokens, the rest as text."""
         return sequence(
             [
-                TokenTerminal((piece,), (), False) if special else Literal(piece.encode())
+                ir.TokenTerminal((piece,), (), False) if special else ir.Literal(piece.encode())
                 for piece, special in self.pieces(text)
             ]
         )
@@ -405,28 +394,28 @@ def _pattern(names: frozenset[str]) -> re.Pattern[str] | None:
 # A text is a complement in the algebra of regular languages: its places are the states of the automaton that looks for
 # the strings, so that nearly all of it has one mask.
 
-SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
+SOME_TEXT: Final = ir.Repeat(ir.ANY_CHAR, 1, None)
 
 
-def any_of(words: Items[str]) -> Expr:
+def any_of(words: Items[str]) -> ir.Expr:
     """Return the choice of these words."""
-    return choice([Literal(word.encode()) for word in words])
+    return choice([ir.Literal(word.encode()) for word in words])
 
 
-def text(excludes: Items[str] = (), max_chars: int | None = None) -> Expr:
+def text(excludes: Items[str] = (), max_chars: int | None = None) -> ir.Expr:
     """Return text of at most ``max_chars`` characters that contains none of the strings."""
     spend(sum(map(len, excludes)))
     if not excludes:
-        return ANY_TEXT if max_chars is None else Repeat(ANY_CHAR, 0, max_chars)
-    without = Complement(Sequence((ANY_TEXT, any_of(excludes), ANY_TEXT)))
+        return ir.ANY_TEXT if max_chars is None else ir.Repeat(ir.ANY_CHAR, 0, max_chars)
+    without = ir.Complement(ir.Sequence((ir.ANY_TEXT, any_of(excludes), ir.ANY_TEXT)))
     if max_chars is None:
         return without
-    return Intersection((Repeat(ANY_CHAR, 0, max_chars), without))
+    return ir.Intersection((ir.Repeat(ir.ANY_CHAR, 0, max_chars), without))
 
 
 def text_until(
     ends: Items[str], excludes: Items[str] = (), max_chars: int | None = None, *, first: Items[str] = ()
-) -> Expr:
+) -> ir.Expr:
     """Return text up to the first of the ends, including that end.
 
     ``excludes``: strings that the text before it must not contain. ``first``: other strings that must not
@@ -436,18 +425,18 @@ def text_until(
     if not any_overlap(marks):
         # the text cannot hold the beginning of an end that the end itself completes
         return sequence((text([*excludes, *marks], max_chars), any_of(ends)))
-    written = Sequence((text(excludes, max_chars), any_of(ends)))
-    too_late = Sequence((ANY_TEXT, any_of(marks), SOME_TEXT))
-    conditions: list[Expr] = [written, Complement(too_late)]
+    written = ir.Sequence((text(excludes, max_chars), any_of(ends)))
+    too_late = ir.Sequence((ir.ANY_TEXT, any_of(marks), SOME_TEXT))
+    conditions: list[ir.Expr] = [written, ir.Complement(too_late)]
     others = [mark for mark in first if mark not in ends]
     if others:
-        conditions.append(Complement(Sequence((ANY_TEXT, any_of(others)))))
-    return Intersection(tuple(conditions))
+        conditions.append(ir.Complement(ir.Sequence((ir.ANY_TEXT, any_of(others)))))
+    return ir.Intersection(tuple(conditions))
 
 
 def counted_until(
     ends: Items[str], excludes: Items[str], max_chars: int | None, max_tokens: int, *, first: Items[str] = ()
-) -> Expr:
+) -> ir.Expr:
     """Return text of at most ``max_tokens`` tokens up to one of the ends, including that end; only text without ends.
 
     The strings are those of ``text_until``, but the text before an end is a separate expression. ``first``:
@@ -472,18 +461,18 @@ def counted_until(
         spend(sum(map(len, ends)) + sum(map(len, early)))
         here = before
         if early:
-            here = Intersection((before, Complement(Sequence((ANY_TEXT, any_of(sorted(early)))))))
-        options.append(sequence((counted(here, max_tokens, max_chars), Literal(end.encode()))))
+            here = ir.Intersection((before, ir.Complement(ir.Sequence((ir.ANY_TEXT, any_of(sorted(early)))))))
+        options.append(sequence((counted(here, max_tokens, max_chars), ir.Literal(end.encode()))))
     return choice(options)
 
 
-def counted(before: Expr, max_tokens: int, max_chars: int | None = None) -> Expr:
+def counted(before: ir.Expr, max_tokens: int, max_chars: int | None = None) -> ir.Expr:
     """Return possibly empty text of at most the given number of tokens."""
     if max_tokens == 0 or max_chars == 0:
-        return EPSILON
-    some = SOME_TEXT if max_chars is None else Repeat(ANY_CHAR, 1, max_chars)
-    body = some if isinstance(before, Repeat) else Intersection((some, before))
-    return Repeat(Capture(body, TokenLimit(max_tokens)), 0, 1)
+        return ir.EPSILON
+    some = SOME_TEXT if max_chars is None else ir.Repeat(ir.ANY_CHAR, 1, max_chars)
+    body = some if isinstance(before, ir.Repeat) else ir.Intersection((some, before))
+    return ir.Repeat(ir.Capture(body, ir.TokenLimit(max_tokens)), 0, 1)
 
 
 def any_overlap(marks: Items[str]) -> bool:
