@@ -150,8 +150,8 @@ def needs_quotes(dialect: str, name: str) -> bool:
 @lru_cache(maxsize=4)
 @uncounted
 def _keywords(dialect: str, rule: str) -> re.Pattern[str]:
-    bodies = {rule: body.body for rule, body in _rules(dialect, False).rules.items()}
-    return names_pattern(written_out(ir.RuleRef(KEYWORDS[dialect]), bodies), {})
+    bodies = {name: body.body for name, body in _rules(dialect, False).rules.items()}
+    return names_pattern(written_out(ir.RuleRef(rule), bodies), {})
 
 
 @lru_cache(maxsize=4)
