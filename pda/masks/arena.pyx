@@ -195,7 +195,8 @@ cdef class MaskArena:
         held += 4 * (self.byte_first.size() + self.byte_places.size())
         held += 4 * (self.readers.size() + 2 * self.mask_groups.size() + self.key_starts.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
-        held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size() + sizeof(Under) * self.unders.size()
+        held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
+        held += sizeof(Under) * self.unders.size()
         return held + self.group_index.nbytes()
 
     cdef size_t row_bytes(self) noexcept nogil:
@@ -392,8 +393,8 @@ cdef class MaskArena:
     cdef const int32_t* places_by_byte(self, SuffixesId group) except NULL nogil:
         """Return the starts of a group's places by the first byte of their suffixes, in `byte_places`.
 
-        Those of byte ``b`` are those from entry ``b`` to before entry ``b + 1``, all inclusive. Deep places are left out.
-        The first time, this costs a pass over the children of all places.
+        Those of byte ``b`` are those from entry ``b`` to before entry ``b + 1``, all inclusive. Deep places are
+        left out. The first time, this costs a pass over the children of all places.
         """
         cdef Group g = self.groups[group]
         cdef Nodes n

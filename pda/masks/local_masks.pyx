@@ -535,7 +535,7 @@ cdef class LocalMasks(MaskPart):
         cdef Group g = self.arena.groups[group]
         cdef ConfigId target = DEAD, c
         cdef int32_t b, i, votes = 0, queries = 0
-        cdef PlaceId place
+        cdef NodeId node
         cdef KnownCharacters* known = NULL
         for b in range(128):
             if has_bit(alive, b) and has_bit(self.arena.unders[g.under].first, b):
@@ -547,14 +547,14 @@ cdef class LocalMasks(MaskPart):
         if not leads_on(target) or self.space.configs[target].sure != self.space.configs[target].count:
             return False
         for i in range(g.place_first, g.place_first + g.place_count):
-            place = self.arena.places[i]
             known = self.walker.acceptance.known_of(target)
             if (known != NULL and known.is_loop) or queries == MOST_QUERIES:
                 break
-            if is_deep(place):
+            if is_deep(self.arena.places[i]):
                 queries += 1
+                node = node_at(self.arena.places[i])
                 self.walker.acceptance.classify(
-                    target, self.context.trie.summary_of[node_at(place)], self.context.trie.end[node_at(place)] - node_at(place)
+                    target, self.context.trie.summary_of[node], self.context.trie.end[node] - node
                 )
         known = self.walker.acceptance.known_of(target)
         if known == NULL or not known.is_loop:
