@@ -150,6 +150,7 @@ cdef enum:
     NO_TOKENS = 0       # the mask that allows nothing
     NO_FILTER = 0       # all tokens pass: the first filter
     NOT_INDEXED = -1
+    NOT_DEEP = -1
     SPARSE = 8          # a mask is dense when it has more than width / SPARSE tokens
 
 
@@ -200,6 +201,17 @@ cdef struct Group:
     int32_t place_count
     EntryId entry           # entry of its suffixes, where the semantic state is unknown; NO_ENTRY until then
     int32_t by_byte         # byte_first[by_byte:][:257], or NOT_INDEXED: see `places_by_byte`
+    int32_t under           # index of what is under its deep places, or NOT_DEEP
+
+
+cdef struct Under:
+    # the suffixes under the deep places of a group
+    uint64_t first[4]       # bytes that they can begin with, and perhaps others
+
+
+cdef struct Loop:
+    uint64_t bytes[4]       # bytes that lead to one configuration,
+    uint64_t keeps[4]       # ... and first bytes of characters that lead from there back to it
 
 
 cdef inline Mask nothing() noexcept nogil:
@@ -256,6 +268,7 @@ cdef class MaskArena:
     cdef vector[uint64_t] group_first       # group -> bytes that its suffixes can begin with, 4 words
     cdef vector[MaskGroup] mask_groups
     cdef Growing[PlaceId] places
+    cdef vector[Under] unders               # of groups
     cdef vector[int32_t] byte_first         # of groups, see `places_by_byte`
     cdef vector[PlaceId] byte_places
     cdef vector[PlaceId] readers
@@ -277,5 +290,13 @@ cdef class MaskArena:
     cdef SuffixesId regrouped(self, SuffixesId group, GuardId guard, SemId sem) except ID_FAILED nogil
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil
     cdef int append_places(self, SuffixesId group, vector[PlaceId]& out) except FAILED nogil
-    cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil
+    cdef bint is_indexed(self, SuffixesId group) noexcept nogil
+    cdef const int32_t* places_by_byte(self, SuffixesId group) except NULL nogil
+    cdef int first_bytes(self, SuffixesId group, uint64_t* words) except FAILED nogil
+    cdef int append_starting(
+        self, SuffixesId group, const uint64_t* first, const Loop* loop, vector[PlaceId]& out
+    ) except FAILED nogil
+    cdef int append_under(
+        self, PlaceId place, const uint64_t* first, const Loop* loop, vector[PlaceId]& out
+    ) except FAILED nogil
     cdef bint is_few(self, SuffixesId group) noexcept nogil

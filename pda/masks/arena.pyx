@@ -10,11 +10,13 @@ together when they exceed their budget.
 cimport cython
 from libc.string cimport memset
 
-from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NodeId
+from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NO_SUMMARY, NodeId, SummaryId
 from stackmask.pda.masks.layers cimport layers_now
+from stackmask.pda.memory.byte_sets cimport has_bit, share_byte
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
 from stackmask.pda.memory.hash_tables cimport Probe, mix
-from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_deep, is_inclusive, node_at, place_at, trie_of
+from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary
 
 
 # ------------------------------------------------------------------------------------------------
@@ -117,6 +119,16 @@ cdef size_t nbytes_from(MaskPart part) noexcept nogil:
     return held
 
 
+cdef inline bint has_none(const SubtreeSummary* summary, const uint64_t* bytes) noexcept nogil:
+    # Return whether no character in a subtree begins with one of some bytes.
+    return not (summary.ascii[0] & bytes[0] or summary.ascii[1] & bytes[1] or summary.leads & bytes[3])
+
+
+cdef inline bint has_others(const SubtreeSummary* summary, const uint64_t* bytes) noexcept nogil:
+    # Return whether some character in a subtree begins with none of some bytes.
+    return summary.ascii[0] & ~bytes[0] or summary.ascii[1] & ~bytes[1] or summary.leads & ~bytes[3]
+
+
 cdef enum:
     FEW_PLACES = 64     # a group of more places is not tried place by place
     FIRST_ROWS = 8      # rows of the first block; each block doubles the rows, up to
@@ -164,6 +176,7 @@ cdef class MaskArena:
         self.readers.clear()
         self.key_starts.clear()
         self.group_first.clear()
+        self.unders.clear()
         self.byte_first.clear()
         self.byte_places.clear()
         self.group_index.reset()
@@ -182,6 +195,7 @@ cdef class MaskArena:
         held += 4 * (self.readers.size() + 2 * self.mask_groups.size() + self.key_starts.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
+        held += sizeof(Under) * self.unders.size()
         return held + self.group_index.nbytes()
 
     cdef size_t row_bytes(self) noexcept nogil:
@@ -272,13 +286,23 @@ cdef class MaskArena:
         cdef Group group
         cdef size_t k
         cdef SuffixesId id
+        cdef bint deep = False
+        cdef Under under
+        cdef const SubtreeSummary* at
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
         self.context.terms.meter.spend(4 + 4 * places.size())
         if places.size() > 1:
             # one subtree may be inside of another, and both return at one node
             sort_unique(places)
+        memset(&under, 0, sizeof(Under))
         for k in range(places.size()):
             h = mix(h, <uint32_t>places[k])
+            if is_deep(places[k]):
+                deep = True
+                at = &self.context.trie.summaries[self.context.trie.summary_of[node_at(places[k])]]
+                under.first[0] |= at.ascii[0]
+                under.first[1] |= at.ascii[1]
+                under.first[3] |= at.leads
         cdef Probe probe = self.group_index.probe(h)
         id = self.group_index.next(probe)
         while id >= 0:
@@ -302,6 +326,10 @@ cdef class MaskArena:
         group.place_count = <int32_t>places.size()
         group.entry = NO_ENTRY
         group.by_byte = NOT_INDEXED
+        group.under = NOT_DEEP
+        if deep:
+            group.under = <int32_t>self.unders.size()
+            self.unders.push_back(under)
         self.places.append(places.begin(), places.end())
         id = <int32_t>self.groups.size()
         self.groups.push_back(group)
@@ -311,9 +339,10 @@ cdef class MaskArena:
     cdef SuffixesId regrouped(self, SuffixesId group, GuardId guard, SemId sem) except ID_FAILED nogil:
         """Return the group of the same suffixes under another guard and semantic state."""
         cdef vector[PlaceId] places
+        cdef PlaceId* first = self.places.data() + self.groups[group].place_first
         if self.groups[group].guard == guard and self.groups[group].sem == sem:
             return group
-        self.append_places(group, places)
+        places.assign(first, first + self.groups[group].place_count)
         return self.intern_group(guard, sem, self.groups[group].run, places)
 
     cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil:
@@ -339,21 +368,32 @@ cdef class MaskArena:
                     continue
                 for k in range(n.kid_first[node], n.kid_first[node + 1]):
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
+            for k in range(0 if g.under == NOT_DEEP else 4):
+                words[k] |= self.unders[g.under].first[k]
             if words[0] | words[1] | words[2] | words[3]:
                 self.context.terms.meter.has_moved = True
         return words
 
     cdef int append_places(self, SuffixesId group, vector[PlaceId]& out) except FAILED nogil:
-        """Append the places of a group."""
+        """Append the places of a group; for deep ones, also those under them."""
+        cdef uint64_t all_bytes[4]
         cdef PlaceId* first = self.places.data() + self.groups[group].place_first
-        out.insert(out.end(), first, first + self.groups[group].place_count)
+        if self.groups[group].under == NOT_DEEP:
+            out.insert(out.end(), first, first + self.groups[group].place_count)
+        else:
+            memset(all_bytes, 0xFF, sizeof(all_bytes))
+            self.append_starting(group, all_bytes, NULL, out)
         return 0
 
-    cdef const int32_t* places_by_byte(self, SuffixesId group) except? NULL nogil:
+    cdef bint is_indexed(self, SuffixesId group) noexcept nogil:
+        """Return whether the places of a group are found by the first byte of their suffixes."""
+        return self.groups[group].place_count > FEW_PLACES or self.groups[group].under != NOT_DEEP
+
+    cdef const int32_t* places_by_byte(self, SuffixesId group) except NULL nogil:
         """Return the starts of a group's places by the first byte of their suffixes, in `byte_places`.
 
-        The places of byte ``b`` are from entry ``b`` to before entry ``b + 1``, all inclusive. Returns NULL
-        for a group of few places. Cost: at first, a pass over the children of all places.
+        The places of byte ``b`` are from entry ``b`` to before entry ``b + 1``, all inclusive. Deep places are
+        excluded. Cost: at first, a pass over the children of all places.
         """
         cdef Group g = self.groups[group]
         cdef Nodes n
@@ -361,8 +401,6 @@ cdef class MaskArena:
         cdef int32_t i, k, b
         cdef int32_t* first
         cdef vector[int32_t] next
-        if g.place_count <= FEW_PLACES:
-            return NULL
         if g.by_byte == NOT_INDEXED:
             self.context.terms.meter.spend(4 * g.place_count)
             g.by_byte = <int32_t>self.byte_first.size()
@@ -370,6 +408,8 @@ cdef class MaskArena:
             self.groups[group].by_byte = g.by_byte
             first = self.byte_first.data() + g.by_byte
             for i in range(g.place_first, g.place_first + g.place_count):
+                if is_deep(self.places[i]):
+                    continue
                 n = self.tries.nodes(self.places[i])
                 node = node_at(self.places[i])
                 if is_inclusive(self.places[i]):
@@ -383,6 +423,8 @@ cdef class MaskArena:
             next.assign(first, first + 256)
             self.byte_places.resize(first[256])
             for i in range(g.place_first, g.place_first + g.place_count):
+                if is_deep(self.places[i]):
+                    continue
                 n = self.tries.nodes(self.places[i])
                 node = node_at(self.places[i])
                 if is_inclusive(self.places[i]):
@@ -397,11 +439,92 @@ cdef class MaskArena:
             self.context.terms.meter.has_moved = True
         return self.byte_first.data() + g.by_byte
 
+    cdef int first_bytes(self, SuffixesId group, uint64_t* words) except FAILED nogil:
+        """Find the bytes that the suffixes at the places of an indexed group begin with, and perhaps others."""
+        cdef const int32_t* first = self.places_by_byte(group)
+        cdef int32_t b, under = self.groups[group].under
+        words[0] = words[1] = words[2] = words[3] = 0
+        for b in range(256):
+            if first[b] < first[b + 1]:
+                words[b >> 6] |= <uint64_t>1 << (b & 63)
+        if under != NOT_DEEP:
+            for b in range(4):
+                words[b] |= self.unders[under].first[b]
+        return 0
+
+    cdef int append_starting(
+        self, SuffixesId group, const uint64_t* first, const Loop* loop, vector[PlaceId]& out
+    ) except FAILED nogil:
+        """Append the places of an indexed group whose suffixes begin with some bytes, and perhaps others.
+
+        ``loop``: as in `append_under`.
+        """
+        cdef const int32_t* index = self.places_by_byte(group)
+        cdef Group g = self.groups[group]
+        cdef int32_t i, b, alive = 0
+        cdef NodeId done = 0
+        if g.under == NOT_DEEP:
+            for b in range(256):
+                if has_bit(first, b):
+                    alive += index[b + 1] - index[b]
+            if 2 * alive > g.place_count:
+                return self.append_places(group, out)
+        for b in range(256):
+            if has_bit(first, b):
+                out.insert(out.end(), self.byte_places.begin() + index[b], self.byte_places.begin() + index[b + 1])
+        if g.under != NOT_DEEP and share_byte(first, self.unders[g.under].first):
+            self.context.terms.meter.spend(g.place_count)
+            for i in range(g.place_first, g.place_first + g.place_count):
+                # what is under a place under it, is under it too
+                if is_deep(self.places[i]) and node_at(self.places[i]) >= done:
+                    done = self.context.trie.end[node_at(self.places[i])]
+                    self.append_under(self.places[i], first, loop, out)
+        return 0
+
+    cdef int append_under(
+        self, PlaceId place, const uint64_t* first, const Loop* loop, vector[PlaceId]& out
+    ) except FAILED nogil:
+        """Append the nodes under a deep place that begin a character with one of some bytes, as inclusive places.
+
+        ``loop``: after its bytes, what begins with one of them follows no other configuration than it; or NULL.
+        """
+        cdef const NodeId* end = self.context.trie.end
+        cdef const uint8_t* byte = self.context.trie.byte
+        cdef const SummaryId* summary_of = self.context.trie.summary_of.data()
+        cdef NodeId i = node_at(place), stop = end[i], covered = 0
+        cdef uint64_t left[4]       # the bytes that are wanted after a loop
+        cdef const uint64_t* wanted = first
+        cdef const SubtreeSummary* all_under = &self.context.trie.summaries[summary_of[i]]
+        cdef int32_t k
+        cdef size_t before = out.size()
+        if has_none(all_under, first):
+            return 0
+        if loop != NULL and has_others(all_under, loop.keeps):
+            loop = NULL
+        for k in range(4):
+            left[k] = first[k] & ~loop.bytes[k] if loop != NULL else first[k]
+        i += 1
+        while i < stop:
+            wanted = first
+            if i < covered:
+                wanted = left
+            if not 0x80 <= byte[i] < 0xC0 and has_bit(wanted, byte[i]):
+                out.push_back(place_at(i, INCLUSIVE))
+                if not has_bit(left, byte[i]):
+                    covered = end[i]
+                    wanted = left
+            if summary_of[i] != NO_SUMMARY and has_none(&self.context.trie.summaries[summary_of[i]], wanted):
+                i = end[i]
+            else:
+                i += 1
+        self.context.terms.meter.spend(4 + out.size() - before)
+        return 0
+
     cdef bint is_few(self, SuffixesId group) noexcept nogil:
         """Return whether a group consists of only a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i
-        if g.run != NO_RUN or g.place_count > FEW_PLACES:
+        if g.run != NO_RUN or g.place_count > FEW_PLACES or g.under != NOT_DEEP:
             return False
         for i in range(g.place_first, g.place_first + g.place_count):
             if trie_of(self.places[i]):

@@ -532,7 +532,7 @@ cdef class MaskEngine:
             "fills": self.fills,
             "hits": self.hits,
             "joined_masks": self.cache.joins,
-            "repeated_walks": self.local.grouped_index.count,
+            "walks_with_many_suffixes": self.local.ungrouped.size(),
             "shortened_walks": self.local.shortened,
             "subtrees_taken": self.walker.taken,
             "simulations": self.simulations,

@@ -17,7 +17,7 @@ from stackmask.pda.ids cimport (
     SuffixesId,
     TermId,
 )
-from stackmask.pda.masks.arena cimport Include, Mask, MaskArena, MaskPart
+from stackmask.pda.masks.arena cimport Include, Loop, Mask, MaskArena, MaskPart
 from stackmask.pda.masks.prefixes cimport LiteralMasks, Prefix
 from stackmask.pda.masks.runs cimport DeferredRun, RunMember, RunSplitter, Slices
 from stackmask.pda.masks.token_partition cimport TokenPartition
@@ -38,8 +38,8 @@ cdef class LocalMasks(MaskPart):
     cdef EntryId entries
     cdef KeyMap children                # entry << 33 | return state << 1 | strict -> mask
     cdef KeyMap after_run_index         # (run << 31 | configuration) << 1 | strict -> mask
-    cdef KeyMap grouped_index           # ungrouped walk << 1 | strict -> mask
     cdef vector[UngroupedWalk] ungrouped
+    cdef bint has_callers               # the next mask is made for a stack that returns
     cdef vector[PlaceId] walked_places
     cdef readonly uint64_t shortened    # walks that left tokens to the token partition
 
@@ -61,9 +61,9 @@ cdef class LocalMasks(MaskPart):
     ) except FAILED nogil
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except ID_FAILED nogil
     cdef RepeatId keep_ungrouped(
-        self, const WalkQuery& query, vector[PlaceId]& places
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found
     ) except ID_FAILED nogil
-    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil
+    cdef MaskId with_groups(self, RepeatId number) except ID_FAILED nogil
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
     ) except ID_FAILED nogil
@@ -79,6 +79,9 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except ID_FAILED nogil
     cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except ID_FAILED nogil
     cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except ID_FAILED nogil
+    cdef bint find_loop(
+        self, SuffixesId group, ConfigId start, const uint64_t* alive, Loop* loop
+    ) except FAILED nogil
     cdef int append_alive_places(
         self, SuffixesId group, ConfigId start, vector[PlaceId]& places
     ) except FAILED nogil

@@ -13,6 +13,7 @@ tokens that depend on the stack. Three methods keep walks short:
 
 cimport cython
 from libc.stdint cimport uint64_t
+from libc.string cimport memset
 from libcpp.utility cimport move
 
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
@@ -21,6 +22,7 @@ from stackmask.pda.ids cimport (
     FAILED,
     ID_FAILED,
     NO_ENTRY,
+    NO_MASK,
     NO_REPEAT,
     NO_RUN,
     NO_SUFFIXES,
@@ -31,8 +33,10 @@ from stackmask.pda.ids cimport (
 from stackmask.pda.masks.arena cimport (
     NO_FILTER,
     NO_TOKENS,
+    NOT_DEEP,
     Group,
     Include,
+    Loop,
     Mask,
     MaskContext,
     MaskGroup,
@@ -40,17 +44,20 @@ from stackmask.pda.masks.arena cimport (
     Pending,
     is_nothing,
     nothing,
+    sort_unique,
 )
 from stackmask.pda.masks.prefixes cimport as_literal
 from stackmask.pda.masks.token_partition cimport Uncounted
-from stackmask.pda.masks.trie_walk cimport CutWalk, UngroupedWalk, WalkQuery
+from stackmask.pda.masks.trie_walk cimport CutWalk, KnownCharacters, UngroupedWalk, WalkQuery
+from stackmask.pda.memory.byte_sets cimport has_bit, lowest_bit
 from stackmask.pda.memory.hash_tables cimport NO_VALUE
-from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE
+from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, READS_STATE, leads_on
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
-from stackmask.pda.vocabulary.suffix_tries cimport place_at
+from stackmask.pda.vocabulary.suffix_tries cimport is_deep, node_at, place_at
 
 
 cdef enum:
+    MOST_QUERIES = 8    # to find out whether a configuration is a loop
     NODE_UNITS = 4      # that a new run table, and what follows its runs, cost for each node that it scans
 
 
@@ -60,7 +67,7 @@ cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bi
     query.group = group
     query.with_tokens = with_tokens
     query.strict = strict
-    query.must_group = False
+    query.must_group = query.has_callers = False
     return query
 
 
@@ -108,7 +115,6 @@ cdef class LocalMasks(MaskPart):
         self.entry_index.reset()
         self.children.reset()
         self.after_run_index.reset()
-        self.grouped_index.reset()
         self.ungrouped.clear()
         self.walked_places.clear()
         return MaskPart.drop(self)
@@ -117,8 +123,7 @@ cdef class LocalMasks(MaskPart):
         """Return the bytes held here."""
         cdef size_t held = self.state_masks.nbytes() + self.subtree_masks.nbytes()
         held += self.entry_index.nbytes() + self.children.nbytes() + self.after_run_index.nbytes()
-        held += self.grouped_index.nbytes() + sizeof(UngroupedWalk) * self.ungrouped.size()
-        return held + 4 * self.walked_places.size()
+        return held + sizeof(UngroupedWalk) * self.ungrouped.size() + 4 * self.walked_places.size()
 
     # -- a new mask ------------------------------------------------------------------------------------
 
@@ -131,6 +136,7 @@ cdef class LocalMasks(MaskPart):
         cdef MaskId made
         if self.terms.meter.is_spent():
             return NO_TOKENS
+        query.has_callers = self.has_callers
         found.visited = 0
         if not self.walker.cut.size() or not resume(self, query, places, found):
             self.walker.walk(query, places, found, NULL)
@@ -168,10 +174,9 @@ cdef class LocalMasks(MaskPart):
             return NO_TOKENS
         mask.cost = found.visited
         self.keep_tokens(found, &mask)
+        if found.are_many:
+            mask.repeat = self.keep_ungrouped(query, places, found)
         self.keep_groups(query, places, found, &mask)
-        if found.is_ungrouped:
-            mask.repeat = self.keep_ungrouped(query, places)
-            self.ungrouped[mask.repeat].has_calls = found.has_calls
         mask.reader_first = <int32_t>self.arena.readers.size()
         mask.reader_count = <int32_t>found.readers.size()
         self.arena.readers.insert(self.arena.readers.end(), found.readers.begin(), found.readers.end())
@@ -190,10 +195,6 @@ cdef class LocalMasks(MaskPart):
                 continue
             if self.terms.meter.is_spent():
                 return 0
-            if self.walker.acceptance.open_subtrees(found.groups.guard(g), found.groups.places[g]):
-                self.terms.meter.has_moved = True
-                if self.terms.meter.is_spent():
-                    return 0
             found.groups.ids[g] = self.arena.intern_group(
                 found.groups.guard(g), found.groups.sem(g), NO_RUN, found.groups.places[g]
             )
@@ -257,35 +258,46 @@ cdef class LocalMasks(MaskPart):
         return 0
 
     cdef RepeatId keep_ungrouped(
-        self, const WalkQuery& query, vector[PlaceId]& places
+        self, const WalkQuery& query, vector[PlaceId]& places, WalkResult& found
     ) except ID_FAILED nogil:
-        """Store the data needed to walk again, and group the suffixes."""
+        """Store the mask of many grouped suffixes, or the data needed to group them in another walk."""
         cdef UngroupedWalk walk
+        cdef Mask grouped = nothing()
+        cdef WalkQuery again = query
         walk.start = query.start
         walk.with_tokens = query.with_tokens
+        walk.strict = query.strict
+        walk.has_calls = found.has_calls
+        walk.grouped = NO_MASK
         walk.place_first = <int32_t>self.walked_places.size()
-        walk.place_count = <int32_t>places.size()
-        self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
+        if found.is_ungrouped:
+            self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
+        else:
+            again.must_group = True
+            self.keep_groups(again, places, found, &grouped)
+            found.groups.clear()
+            walk.grouped = self.arena.add(grouped)
+        walk.place_count = <int32_t>self.walked_places.size() - walk.place_first
         self.ungrouped.push_back(walk)
         return <int32_t>self.ungrouped.size() - 1
 
-    cdef MaskId with_groups(self, RepeatId number, bint strict) except ID_FAILED nogil:
-        """Return the mask of an ungrouped walk with its groups of suffixes."""
-        cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
-        cdef MaskId found = self.grouped_index.get(key)
+    cdef MaskId with_groups(self, RepeatId number) except ID_FAILED nogil:
+        """Return the mask of the many suffixes of a walk."""
+        cdef MaskId found = self.ungrouped[number].grouped
         cdef vector[PlaceId] places
         cdef vector[Include] nothing_else
         cdef UngroupedWalk walk
         cdef WalkQuery query
         cdef int32_t k
-        if found == NO_VALUE:
+        if found == NO_MASK:
             walk = self.ungrouped[number]
             for k in range(walk.place_first, walk.place_first + walk.place_count):
                 places.push_back(self.walked_places[k])
-            query = walk_query(walk.start, NO_SUFFIXES, walk.with_tokens, strict)
+            query = walk_query(walk.start, NO_SUFFIXES, walk.with_tokens, walk.strict)
             query.must_group = True
             found = self.make(query, places, nothing_else)
-            self.remember(&self.grouped_index, key, found)
+            if not self.terms.meter.is_over:
+                self.ungrouped[number].grouped = found
         return found
 
     # -- runs of one character class -------------------------------------------------------------------
@@ -511,6 +523,49 @@ cdef class LocalMasks(MaskPart):
         self.remember(&self.children, key, found)
         return found
 
+    cdef bint find_loop(
+        self, SuffixesId group, ConfigId start, const uint64_t* alive, Loop* loop
+    ) except FAILED nogil:
+        """Find a loop that most ASCII bytes lead to, as letters do where a name begins. Return whether there is one.
+
+        ``alive``: the bytes that the start can read.
+        """
+        cdef Group g = self.arena.groups[group]
+        cdef ConfigId target = DEAD, c
+        cdef int32_t b, i, votes = 0, queries = 0
+        cdef NodeId node
+        cdef KnownCharacters* known = NULL
+        for b in range(128):
+            if has_bit(alive, b) and has_bit(self.arena.unders[g.under].first, b):
+                # the one that most of them lead to, if more than half do
+                c = self.space.step(start, b)
+                if not votes:
+                    target = c
+                votes += 1 if c == target else -1
+        if not leads_on(target) or self.space.configs[target].sure != self.space.configs[target].count:
+            return False
+        for i in range(g.place_first, g.place_first + g.place_count):
+            known = self.walker.acceptance.known_of(target)
+            if (known != NULL and known.is_loop) or queries == MOST_QUERIES:
+                break
+            if is_deep(self.arena.places[i]):
+                queries += 1
+                node = node_at(self.arena.places[i])
+                self.walker.acceptance.classify(
+                    target, self.context.trie.summary_of[node], self.context.trie.end[node] - node
+                )
+        known = self.walker.acceptance.known_of(target)
+        if known == NULL or not known.is_loop:
+            return False
+        memset(loop, 0, sizeof(Loop))
+        for b in range(128):
+            if has_bit(alive, b) and self.space.step(start, b) == target:
+                loop.bytes[b >> 6] |= <uint64_t>1 << (b & 63)
+        loop.keeps[0] = known.itself.ascii[0]
+        loop.keeps[1] = known.itself.ascii[1]
+        loop.keeps[3] = known.itself.leads
+        return True
+
     cdef int append_alive_places(
         self, SuffixesId group, ConfigId start, vector[PlaceId]& places
     ) except FAILED nogil:
@@ -518,19 +573,24 @@ cdef class LocalMasks(MaskPart):
 
         If there are many places, most suffixes cannot follow, such as letters after the end of a name.
         """
-        cdef const int32_t* first = self.arena.places_by_byte(group)
-        cdef int32_t b, k, alive = 0
-        cdef vector[int32_t] bytes
-        if first == NULL:
+        cdef uint64_t words[4]
+        cdef uint64_t alive[4]
+        cdef Loop loop
+        cdef bint loops
+        cdef int32_t k, b
+        if not self.arena.is_indexed(group):
             return self.arena.append_places(group, places)
-        for b in range(256):
-            if first[b] < first[b + 1] and self.space.step(start, b) != DEAD:
-                bytes.push_back(b)
-                alive += first[b + 1] - first[b]
-        if 2 * alive > self.arena.groups[group].place_count:
-            return self.arena.append_places(group, places)
-        # steps do not move what the arena holds
-        for b in bytes:
-            for k in range(first[b], first[b + 1]):
-                places.push_back(self.arena.byte_places[k])
+        self.arena.first_bytes(group, words)
+        for k in range(4):
+            alive[k] = 0
+            while words[k]:
+                b = lowest_bit(words[k])
+                words[k] &= words[k] - 1
+                if self.space.step(start, 64 * k + b) != DEAD:
+                    alive[k] |= <uint64_t>1 << b
+        loops = self.arena.groups[group].under != NOT_DEEP and self.find_loop(group, start, alive, &loop)
+        self.arena.append_starting(group, alive, &loop if loops else NULL, places)
+        # a place comes before those under it, so a walk meets what follows them only once
+        if places.size() > 1:
+            sort_unique(places)
         return 0

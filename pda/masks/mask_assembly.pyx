@@ -88,10 +88,10 @@ cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept 
     return edge
 
 
-cdef bint has_callers(ConfigSpace family, const Visit& at) noexcept nogil:
-    """Return whether a visit can return to more than the end of the grammar."""
-    cdef Frame frame = family.frames[at.frame]
-    return at.continuation != EPS or frame.count > 1 or (
+cdef bint has_callers(ConfigSpace family, FrameId number) noexcept nogil:
+    """Return whether a frame can return to anything but the end of the grammar."""
+    cdef Frame frame = family.frames[number]
+    return frame.count > 1 or (
         frame.count == 1 and family.edges[frame.first].continuation != BOTTOM_CONTINUATION
     )
 
@@ -329,6 +329,7 @@ cdef class MaskAssembler(MaskPart):
                 ):
                     continue
             strict = alternative.nullable and self.is_strict(family, frame)
+            self.local.has_callers = False
             if group == WHOLE:
                 found = self.local.of_prefix(alternative.prefix, strict)
             else:
@@ -381,6 +382,7 @@ cdef class MaskAssembler(MaskPart):
             ):
                 # one walk of all alternatives is faster
                 return False
+            self.local.has_callers = False
             found = self.local.child_of_prefix(group, alternative.prefix, False)
             if not self.local.is_worth_splitting(found):
                 return False
@@ -477,9 +479,11 @@ cdef class MaskAssembler(MaskPart):
                 )
                 self.enter(family, k, edge, back)
         if mask.repeat != NO_REPEAT and (
-            self.local.ungrouped[mask.repeat].has_calls or has_callers(family, at)
+            self.local.ungrouped[mask.repeat].has_calls
+            or at.continuation != EPS
+            or has_callers(family, at.frame)
         ):
-            grouped = self.local.with_groups(mask.repeat, self.is_strict(family, at.frame))
+            grouped = self.local.with_groups(mask.repeat)
             self.visit(grouped, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
         if (
             mask.key_count
@@ -650,12 +654,14 @@ cdef class MaskAssembler(MaskPart):
                     if left != state:
                         at.keys = known
                         state = left
+                self.local.has_callers = has_callers(family, edge.parent)
                 found = self.local.child(group, state, sem, strict)
                 return self.visit_after_return(found, edge.parent, at)
             sem = SEM_SYMBOL
             if known != KEYS_UNKNOWN:
                 sem = self.semantics.with_keys(SEM_SYMBOL, known)
         if known != KEYS_UNKNOWN:
+            self.local.has_callers = has_callers(family, edge.parent)
             found = self.local.child(group, state, sem, strict)
             return self.visit_after_return(found, edge.parent, at)
         if sem == SEM_SYMBOL and not (at.unsure and at.origin != NO_SUFFIXES):
@@ -670,6 +676,7 @@ cdef class MaskAssembler(MaskPart):
         """Visit the mask of an unsplit state, for the suffixes of a group or for all tokens."""
         cdef MaskId found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
+        self.local.has_callers = has_callers(family, frame)
         if group == WHOLE:
             found = self.local.of_state(state, at.keys, strict)
             return self.visit(found, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
@@ -707,6 +714,7 @@ cdef class MaskAssembler(MaskPart):
         at.keys = keys
         m.state = self.visit_prefixes(family, m.state, WHOLE, m.frame, at)
         if m.state != EMPTY:
+            self.local.has_callers = has_callers(family, m.frame)
             at.mask = self.local.of_state(m.state, keys, self.is_strict(family, m.frame))
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
@@ -719,6 +727,7 @@ cdef class MaskAssembler(MaskPart):
             self.progress.most = MANY_KEYED
         if above:
             strict = self.is_strict(family, m.frame)
+            self.local.has_callers = has_callers(family, m.frame)
             self.visit(self.local.of_state_under(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
         else:
             self.visit_member(family, m, keys)

@@ -11,17 +11,21 @@
 
 namespace stackmask {
 
-constexpr size_t MANY_TO_SORT = 512;  // so many are marked in a set of bits, which is read in order
+constexpr size_t BITS_TO_SORT =
+    1024;  // one number of so many: they are marked in a set of bits, which is read in order
 
 // Sort numbers from zero on, and drop repetitions.
 template <class V>
 inline void sort_unique(V& places) {
-    if (std::is_sorted(places.begin(), places.end()) || places.size() < MANY_TO_SORT) {
-        if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
+    bool is_sorted = std::is_sorted(places.begin(), places.end());
+    size_t most = 0;
+    if (!is_sorted)
+        most = static_cast<size_t>(static_cast<int32_t>(*std::max_element(places.begin(), places.end())));
+    if (is_sorted || places.size() < most / BITS_TO_SORT) {
+        if (!is_sorted) std::sort(places.begin(), places.end());
         places.erase(std::unique(places.begin(), places.end()), places.end());
         return;
     }
-    size_t most = static_cast<size_t>(static_cast<int32_t>(*std::max_element(places.begin(), places.end())));
     std::vector<uint64_t> marks(most / 64 + 1);
     for (const auto& place : places) {
         size_t at = static_cast<size_t>(static_cast<int32_t>(place));

@@ -893,25 +893,18 @@ cdef class LiteralMasks(MaskPart):
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
         cdef MaskId found = self.group_masks.get(key)
         cdef vector[PlaceId] places
-        cdef int32_t i, b
         cdef Group g
         cdef Literal w
-        cdef const int32_t* first
         if found != NO_VALUE:
             return found
         if self.terms.meter.is_spent():
             return NO_TOKENS
-        first = self.arena.places_by_byte(group)
         g = self.arena.groups[group]
         w = self.table.literals[literal]
-        if first == NULL:
-            for i in range(g.place_first, g.place_first + g.place_count):
-                places.push_back(self.arena.places[i])
+        if self.arena.is_indexed(group):
+            self.arena.append_starting(group, w.begins, NULL, places)
         else:
-            for b in range(256):
-                if (w.begins[b >> 6] >> (b & 63)) & 1:
-                    for i in range(first[b], first[b + 1]):
-                        places.push_back(self.arena.byte_places[i])
+            self.arena.append_places(group, places)
         if g.run != NO_RUN:
             self.runs.append_suffixes(g.run, w.begins, places)
         found = self.spell(literal, places)

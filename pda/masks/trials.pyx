@@ -455,8 +455,7 @@ cdef class UndeclaredKeys(MaskPart):
             places.push_back(0)
         else:
             g = self.arena.groups[group]
-            for i in range(g.place_first, g.place_first + g.place_count):
-                places.push_back(self.arena.places[i])
+            self.arena.append_places(group, places)
             if g.run != NO_RUN:
                 self.runs.suffixes_of(g.run, quote, &after)
                 for i in range(after.first, after.first + after.count):

@@ -9,6 +9,7 @@ from stackmask.pda.ids cimport (
     CalleeId,
     ConfigId,
     GuardId,
+    MaskId,
     NodeId,
     PlaceId,
     RowId,
@@ -33,9 +34,11 @@ from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary, Trie
 # The query and the result of one walk.
 
 cdef struct UngroupedWalk:
-    # A walk whose suffixes are many. They are grouped by another walk, once a caller asks for them.
+    # A walk whose suffixes are many. Without a caller they are not grouped, but by another walk once there is one.
+    MaskId grouped          # the mask of the grouped suffixes, or NO_MASK
     ConfigId start
     bint with_tokens
+    bint strict
     bint has_calls          # some suffixes follow a call, so even a walk at the end of a text needs them
     int32_t place_first     # the places to walk: walked_places[place_first:][:place_count]
     int32_t place_count
@@ -47,6 +50,7 @@ cdef struct WalkQuery:
     bint with_tokens        # special tokens may come first
     bint strict             # an action may forbid the returns that come after the start
     bint must_group         # suffixes are grouped, however many they are
+    bint has_callers        # ... since the stack that the mask is made for returns
 
 
 cdef extern from "walk_result.h" nogil:
@@ -79,6 +83,7 @@ cdef cppclass WalkResult:
     vector[DeferredRun] deferred    # runs whose tokens come from run tables
     int64_t suffix_nodes            # under the places of the groups
     bint has_calls                  # some suffixes follow a call, not a return
+    bint are_many                   # the suffixes: they belong in a mask of their own
     bint is_ungrouped               # these are too many to be grouped now: there are no groups
     int32_t visited                 # nodes that the walk visited
     bint reads_tokens               # the semantic state decides about special tokens
@@ -103,10 +108,6 @@ cdef struct KnownCharacters:
     Characters stops        # characters that lead to others, or to none
     Characters accepted     # characters of which some member accepts every run of up to `high`
     int32_t high            # ... characters
-
-
-cdef enum:
-    ALL_UNDER = -1      # among the places of a group: all returns under the place before it
 
 
 cdef enum:
@@ -144,7 +145,6 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil
     cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except FAILED nogil
     cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil
-    cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil
 
 
 # What a walk does at every node. The functions are inline, since the loop of the walk is hot.
@@ -218,6 +218,8 @@ cdef struct WalkState:
     ConfigId unconditional  # the last unconditional configuration met (see `is_unconditional`)
     ConfigId self_loop      # the last self-loop configuration met
     KnownCharacters loop    # ... and what is known of it
+    uint64_t* met           # `TrieWalk.met` if the walk uses it, else NULL
+    uint64_t mark           # ... with this number << 32
     # state of the subtree that is being walked
     Nodes nodes
     int32_t in_suffix_trie
@@ -256,6 +258,8 @@ cdef class TrieWalk(MaskPart):
     cdef vector[int32_t] last_kid
     cdef vector[PlaceId] jobs       # places still to walk; `job_configs`: from which configurations
     cdef vector[ConfigId] job_configs
+    cdef vector[uint64_t] met       # node of the vocabulary -> number of a walk << 32 | its configuration there
+    cdef uint32_t marks             # the last of these numbers
     cdef vector[CutWalk] cut        # walks of the fill under way that go on later
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
@@ -270,6 +274,7 @@ cdef class TrieWalk(MaskPart):
     cdef int walk_jobs(
         self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
     ) except FAILED nogil
+    cdef int begin_met(self, size_t places, WalkState* s) except FAILED nogil
     cdef int forget_cut(self) except FAILED nogil
     cdef bint take_cut(self, const WalkQuery& query, vector[PlaceId]& places, CutWalk* cut) except FAILED nogil
     cdef int walk_place(

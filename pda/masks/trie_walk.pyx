@@ -17,7 +17,7 @@ is processed as a whole (``subtree_acceptance``). Runs of one character class ar
 cimport cython
 from libc.stdint cimport int8_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.algorithm cimport copy, find
+from libcpp.algorithm cimport copy, fill, find
 from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
@@ -52,7 +52,7 @@ from stackmask.pda.stack.configuration_table cimport (
 )
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, token_symbol
 from stackmask.pda.text cimport utf8_steps
-from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
+from stackmask.pda.vocabulary.suffix_tries cimport ALL_UNDER, INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary
 
 
@@ -514,37 +514,9 @@ cdef class SubtreeAcceptance(MaskPart):
                 return True
         return False
 
-    cdef int open_subtrees(self, GuardId guard, vector[PlaceId]& places) except FAILED nogil:
-        """Replace ALL_UNDER by the nodes under the place before it where a whole character ends.
-
-        Nodes where the guard allows no next byte are excluded. The order of the trie is kept. Return whether
-        there was an ALL_UNDER.
-        """
-        cdef vector[PlaceId] opened
-        cdef NodeId i, node
-        cdef int32_t k, j
-        cdef size_t r
-        if find(places.begin(), places.end(), <PlaceId>ALL_UNDER) == places.end():
-            return False
-        for r in range(places.size()):
-            if places[r] != ALL_UNDER:
-                opened.push_back(places[r])
-                continue
-            node = node_at(places[r - 1])
-            for i in range(node + 1, self.trie.end[node]):
-                k = self.trie.kid_first[i]
-                # these bytes come only inside of a character
-                if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
-                    for j in range(k, self.trie.kid_first[i + 1]):
-                        if self.terms.classes.guard_has(guard, self.trie.kid_byte[j]):
-                            opened.push_back(place_at(i, 0))
-                            break
-        self.terms.meter.spend(opened.size())
-        places.swap(opened)
-        return True
-
 
 cdef enum:
+    MANY_PLACES = 128   # of so many, some may be under others
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
     FEWER_NODES = 8     # suffixes of more than one node of so many are not grouped at once
 
@@ -553,6 +525,12 @@ cdef enum:
     SKIP = 0            # its children need no walk
     WALK_BELOW = 1
     WALK_READING = 2        # ... but some members were omitted (see emit_readers), so run tables do not apply
+
+
+cdef inline bint is_inside_character(const Nodes& n, NodeId node) noexcept nogil:
+    # Return whether the bytes after a node come only inside of a character.
+    cdef int32_t k = n.kid_first[node]
+    return k < n.kid_first[node + 1] and 0x80 <= n.kid_byte[k] < 0xC0
 
 
 cdef inline int take(
@@ -589,6 +567,7 @@ cdef class TrieWalk(MaskPart):
         self.next_kid.resize(self.trie.max_depth + 2, 0)
         self.last_kid.resize(self.trie.max_depth + 2, 0)
         self.walks = 0
+        self.marks = 0
         self.visited_nodes = 0
         self.taken = 0
 
@@ -610,11 +589,12 @@ cdef class TrieWalk(MaskPart):
             copy(cut.stack.begin(), cut.stack.end(), self.stack.begin())
             copy(cut.next_kid.begin(), cut.next_kid.end(), self.next_kid.begin())
             copy(cut.last_kid.begin(), cut.last_kid.end(), self.last_kid.begin())
+            self.begin_met(places.size(), &s)
             return self.walk_jobs(query, places, cut.job, &s, out)
         out.bits = NULL
         out.dense = NO_ROW
         out.suffix_nodes = 0
-        out.has_calls = out.is_ungrouped = out.reads_tokens = False
+        out.has_calls = out.are_many = out.is_ungrouped = out.reads_tokens = False
         self.walks += 1
         if query.start == READS_STATE:
             out.readers.assign(places.begin(), places.end())
@@ -622,15 +602,34 @@ cdef class TrieWalk(MaskPart):
             s.most = <size_t>(self.context.width // SPARSE)
             s.most_suffix_nodes = self.trie.nodes // FEWER_NODES
             s.is_inside = False
+            s.nodes = self.context.tries.nodes(0)
+            s.in_suffix_trie = 0
+            self.begin_met(places.size(), &s)
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(KnownCharacters))
             self.jobs.assign(places.begin(), places.end())
             self.job_configs.assign(places.size(), query.start)
-            for r in range(places.size()):
+            for r in range(places.size() if self.space.configs[query.start].reads else 0):
                 self.acceptance.note_readers(places[r], self.space.configs[query.start].reads, out.readers)
             return self.walk_jobs(query, places, 0, &s, out)
         if query.with_tokens:
             self.emit_special_tokens(query, out)
+        return 0
+
+    cdef int begin_met(self, size_t places, WalkState* s) except FAILED nogil:
+        """Let a walk of many places note which configuration it met at a node.
+
+        Places may be under each other, as where a name may end anywhere. What follows a node is the same each time.
+        """
+        s.met = NULL
+        if places < MANY_PLACES:
+            return 0
+        self.marks += 1
+        if self.met.empty() or not self.marks:
+            self.marks = 1
+            self.met.assign(self.trie.nodes, 0)
+        s.met = self.met.data()
+        s.mark = <uint64_t>self.marks << 32
         return 0
 
     cdef int walk_jobs(
@@ -679,6 +678,7 @@ cdef class TrieWalk(MaskPart):
                 and other.group == query.group
                 and other.strict == query.strict
                 and other.must_group == query.must_group
+                and other.has_callers == query.has_callers
                 and other.with_tokens == query.with_tokens
                 and self.cut[k].places == places
             ):
@@ -700,16 +700,23 @@ cdef class TrieWalk(MaskPart):
         """Walk the subtree at one place from a configuration."""
         cdef ConfigId* stack = self.stack.data()
         cdef const SummaryId* summary_of = self.trie.summary_of.data()
-        cdef Nodes nodes = self.context.tries.nodes(place)
+        cdef Nodes nodes
         cdef NodeId i = node_at(place)
         cdef ConfigId above
         cdef int32_t k = 0, kid_end = 0, depth = 0
         cdef bint own_byte = is_inclusive(place)
         cdef uint64_t visited = 0
         cdef int verdict, then
+        cdef uint64_t* met = NULL
+        cdef uint64_t here = 0
         cdef bint subtrees = self.context.layers.subtrees
-        s.nodes = nodes
-        s.in_suffix_trie = trie_of(place)
+        if trie_of(place) or s.in_suffix_trie:
+            # suffix tries move as they grow
+            s.nodes = self.context.tries.nodes(place)
+            s.in_suffix_trie = trie_of(place)
+        nodes = s.nodes
+        if not s.in_suffix_trie:
+            met = s.met
         if s.is_inside:
             s.is_inside = own_byte = False
             k = s.k
@@ -762,6 +769,11 @@ cdef class TrieWalk(MaskPart):
                     s.depth = depth
                     break
                 self.terms.meter.has_moved = True
+            if met != NULL:
+                here = s.mark | <uint64_t>c
+                if met[i] == here and not is_inside_character(nodes, i):
+                    continue
+                met[i] = here
             if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
@@ -770,6 +782,8 @@ cdef class TrieWalk(MaskPart):
             if c == s.unconditional:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
                 take(self, i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
+                if met != NULL and verdict != DESCEND:
+                    fill(met + i, met + nodes.end[i], here)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                     continue
                 then = WALK_BELOW
@@ -837,14 +851,18 @@ cdef class TrieWalk(MaskPart):
                 take(self, node, stop_node, s, out)
         if config.capturing and self.opens_key(config):
             out.key_starts.push_back(place)
+        if s.met != NULL and verdict != DESCEND and not s.in_suffix_trie:
+            fill(s.met + node, s.met + stop_node, s.mark | <uint64_t>c)
         if verdict == ALL_ALLOWED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:
             return SKIP
         if config.pop_count:
             self.emit_returns(config, node, verdict, s, out)
             if out.suffix_nodes > s.most_suffix_nodes and not query.must_group:
-                # most callers need few of them, or none: see `LocalMasks.with_groups`
-                out.is_ungrouped = True
-                out.groups.clear()
+                out.are_many = True
+                if not query.has_callers and not out.has_calls:
+                    # at the end of a text none is needed: see `LocalMasks.with_groups`
+                    out.is_ungrouped = True
+                    out.groups.clear()
         if verdict == SAME_STATE or not config.count:
             return SKIP
         return WALK_READING if reads else WALK_BELOW
@@ -892,10 +910,11 @@ cdef class TrieWalk(MaskPart):
                 continue
             g = out.groups.at(guard, self.space.pops[p].sem, self.space.pops[p].callee)
             out.suffix_nodes += s.nodes.end[node] - node
-            out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
             if verdict == SAME_STATE:
                 out.suffix_nodes += self.trie.summaries[summary].nested
-                out.groups.places[g].push_back(ALL_UNDER)
+                out.groups.places[g].push_back(place_at(node, ALL_UNDER))
+            else:
+                out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
         return 0
 
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except FAILED nogil:

@@ -54,10 +54,12 @@ cdef extern from "frames.h" nogil:
 cdef struct Frame:
     int32_t first       # edges[first:first + count], sorted, distinct
     int32_t count
-    bint keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
-    bint action_forbids     # ... or an action may
-    bint is_plain       # no return from here or from a frame further down has an action
     int32_t ways        # to the bottom, as edges: MANY_WAYS if there are more
+    bool keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
+    bool action_forbids     # ... or an action may
+    bool is_plain       # no return from here or from a frame further down has an action
+    uint64_t exits_known    # in families: the guards (bits) whose exits are known,
+    uint64_t exits          # ... and those with which the bottom can be reached
 
 
 cdef class FrameGraph:
@@ -76,6 +78,8 @@ cdef class FrameGraph:
     cdef FrameId intern_frame(self, vector[Edge]& items) except ID_FAILED nogil
     cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except ID_FAILED nogil
     cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except ID_FAILED nogil
+    cdef bint knows_exits(self, FrameId frame, GuardId guard, uint64_t* found) noexcept nogil
+    cdef int keep_exits(self, FrameId frame, GuardId guard, uint64_t found) except FAILED nogil
     cdef uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil
     cdef bint can_end(self, TermId state, FrameId frame) except FAILED nogil
     cdef uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil

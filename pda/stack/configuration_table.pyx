@@ -85,6 +85,7 @@ cdef class FrameGraph:
         frame.keys_forbid = frame.action_forbids = False
         frame.is_plain = True
         frame.ways = 0
+        frame.exits_known = frame.exits = 0
         for i in range(n):
             e = items[i]
             self.edges.push_back(e)
@@ -112,6 +113,7 @@ cdef class FrameGraph:
         frame.action_forbids = action_forbids
         frame.is_plain = False
         frame.ways = 0
+        frame.exits_known = frame.exits = 0
         self.frames.push_back(frame)
         return <int32_t>self.frames.size() - 1
 
@@ -129,13 +131,32 @@ cdef class FrameGraph:
 
     # -- liveness under pending restrictions ---------------------------------------------------------
 
+    cdef bint knows_exits(self, FrameId frame, GuardId guard, uint64_t* found) noexcept nogil:
+        """Find what `exits` returned before, if it did. Return whether it did."""
+        cdef int32_t at
+        if not self.is_walk:
+            found[0] = (self.frames[frame].exits >> guard) & 1
+            return (self.frames[frame].exits_known >> guard) & 1
+        at = self.exits_index.get((<uint64_t>frame << 6) | <uint64_t>guard)
+        if at != NO_VALUE:
+            found[0] = self.exits_value[at]
+        return at != NO_VALUE
+
+    cdef int keep_exits(self, FrameId frame, GuardId guard, uint64_t found) except FAILED nogil:
+        if self.is_walk:
+            self.exits_index.put((<uint64_t>frame << 6) | <uint64_t>guard, <int32_t>self.exits_value.size())
+            self.exits_value.push_back(found)
+        else:
+            self.frames[frame].exits_known |= <uint64_t>1 << guard
+            self.frames[frame].exits |= found << guard
+        return 0
+
     cdef uint64_t exits(self, FrameId frame, GuardId guard) except? BITS_FAILED nogil:
         """Return, as bits, the guards with which the bottom can be reached after a return to ``frame`` with
         ``guard`` pending. For the end of the grammar: 1 if it can be reached, else 0."""
         cdef vector[uint64_t] todo
-        cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
-        cdef uint64_t bits, pending
-        cdef int32_t at, e
+        cdef uint64_t bits, pending, further
+        cdef int32_t e
         cdef FrameId f
         cdef GuardId g, h
         cdef bint ready
@@ -146,10 +167,9 @@ cdef class FrameGraph:
             return 1
         if frame == BOTTOM:
             return <uint64_t>1 << guard if self.is_walk else 1
-        at = self.exits_index.get(key)
-        if at != NO_VALUE:
-            return self.exits_value[at]
-        todo.push_back(key)
+        if self.knows_exits(frame, guard, &bits):
+            return bits
+        todo.push_back((<uint64_t>frame << 6) | <uint64_t>guard)
         while not todo.empty():
             f = <int32_t>(todo.back() >> 6)
             g = <int32_t>(todo.back() & 63)
@@ -170,21 +190,20 @@ cdef class FrameGraph:
                     if self.edges[e].parent == BOTTOM:
                         bits |= <uint64_t>1 << h if self.is_walk else 1
                         continue
-                    at = self.exits_index.get((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
-                    if at == NO_VALUE:
+                    if self.knows_exits(self.edges[e].parent, h, &further):
+                        bits |= further
+                    else:
                         todo.push_back((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
                         ready = False
-                    else:
-                        bits |= self.exits_value[at]
             if bits and not self.is_walk:
                 # one way out is enough
                 todo.resize(waiting)
                 ready = True
             if ready:
                 todo.pop_back()
-                self.exits_index.put((<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
-                self.exits_value.push_back(bits)
-        return self.exits_value[self.exits_index.get(key)]
+                self.keep_exits(f, g, bits)
+        self.knows_exits(frame, guard, &bits)
+        return bits
 
     cdef bint can_end(self, TermId state, FrameId frame) except FAILED nogil:
         """Return whether the bottom can be reached from here, under any guard."""

@@ -252,7 +252,7 @@ cdef class Closure:
         cdef Callee callee
         cdef Pop pop
         cdef uint8_t weight
-        if call.kind != CALL_RULE or call.action != ACTION_NONE or site.guard != ANY_BYTE:
+        if call.kind != CALL_RULE or call.action != ACTION_NONE:
             return False
         if m.sem != SEM_SYMBOL or not self.graph.frames[m.frame].is_plain:
             return False
@@ -271,7 +271,7 @@ cdef class Closure:
             return False
         callee.continuation = site.continuation
         callee.frame = m.frame
-        pop.guard = ANY_BYTE
+        pop.guard = site.guard
         pop.sem = m.sem
         pop.callee = self.table.callee_of(callee)
         self.draft.pops.push_back(pop)

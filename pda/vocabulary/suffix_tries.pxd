@@ -21,17 +21,18 @@ cdef struct Nodes:
     const uint8_t* kid_byte
 
 cdef enum:
-    # a place (a trie position) is node << 2, and these bits
+    # a place (a trie position) is node << 3, and these bits
     IN_SUFFIX_TRIE = 1   # the node is in a suffix trie, not in the trie of the vocabulary
     INCLUSIVE = 2   # the suffix begins with the node's own byte; else after it
+    ALL_UNDER = 4   # also the suffixes after each whole character under the node; only in the vocabulary
 
 
 cdef inline NodeId node_at(PlaceId place) noexcept nogil:
-    return <NodeId>(<int32_t>place >> 2)
+    return <NodeId>(<int32_t>place >> 3)
 
 
 cdef inline PlaceId place_at(NodeId node, int32_t bits) noexcept nogil:
-    return <PlaceId>((<int32_t>node << 2) | bits)
+    return <PlaceId>((<int32_t>node << 3) | bits)
 
 
 cdef inline int32_t trie_of(PlaceId place) noexcept nogil:
@@ -41,6 +42,10 @@ cdef inline int32_t trie_of(PlaceId place) noexcept nogil:
 
 cdef inline bint is_inclusive(PlaceId place) noexcept nogil:
     return (<int32_t>place & INCLUSIVE) != 0
+
+
+cdef inline bint is_deep(PlaceId place) noexcept nogil:
+    return (<int32_t>place & ALL_UNDER) != 0
 
 
 cdef class SuffixTries:
