@@ -79,6 +79,9 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except ID_FAILED nogil
     cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except ID_FAILED nogil
     cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except ID_FAILED nogil
+    cdef int append_suffixes(
+        self, SuffixesId group, ConfigId start, vector[PlaceId]& places
+    ) except FAILED nogil
     cdef bint find_loop(
         self, SuffixesId group, ConfigId start, const uint64_t* alive, Loop* loop
     ) except FAILED nogil

@@ -489,7 +489,6 @@ cdef class LocalMasks(MaskPart):
         cdef ConfigId start
         cdef EntryId entry
         cdef MaskId found
-        cdef uint64_t first[4]
         # nearly always nothing is known about the semantic state
         entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else self.entry_index.get(key)
         if entry == NO_ENTRY or entry == NO_VALUE:
@@ -510,18 +509,30 @@ cdef class LocalMasks(MaskPart):
         start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
         if start != DEAD:
             query = walk_query(start, group, False, strict)
-            if start == READS_STATE or self.space.configs[start].reads:
-                self.arena.append_places(group, places)
-            else:
-                self.append_alive_places(group, start, places)
-            if g.run != NO_RUN:
-                first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
-                if start != READS_STATE and not self.space.configs[start].reads:
-                    self.splitter.first_of(start, first)
-                self.runs.append_suffixes(g.run, first, places)
+            # a slice of a fill may be too short to collect the places of a walk again
+            if not self.walker.copy_cut_places(query, places):
+                self.append_suffixes(group, start, places)
             found = self.make(query, places, nothing_else)
         self.remember(&self.children, key, found)
         return found
+
+    cdef int append_suffixes(
+        self, SuffixesId group, ConfigId start, vector[PlaceId]& places
+    ) except FAILED nogil:
+        """Append the places of a group's suffixes with which a configuration can begin."""
+        cdef Group g = self.arena.groups[group]
+        cdef bint reads_state = start == READS_STATE or self.space.configs[start].reads
+        cdef uint64_t first[4]
+        if reads_state:
+            self.arena.append_places(group, places)
+        else:
+            self.append_alive_places(group, start, places)
+        if g.run != NO_RUN:
+            memset(first, 0xFF, sizeof(first))
+            if not reads_state:
+                self.splitter.first_of(start, first)
+            self.runs.append_suffixes(g.run, first, places)
+        return 0
 
     cdef bint find_loop(
         self, SuffixesId group, ConfigId start, const uint64_t* alive, Loop* loop

@@ -276,6 +276,7 @@ cdef class TrieWalk(MaskPart):
     ) except FAILED nogil
     cdef int begin_met(self, size_t places, WalkState* s) except FAILED nogil
     cdef int forget_cut(self) except FAILED nogil
+    cdef bint copy_cut_places(self, const WalkQuery& query, vector[PlaceId]& places) except FAILED nogil
     cdef bint take_cut(self, const WalkQuery& query, vector[PlaceId]& places, CutWalk* cut) except FAILED nogil
     cdef int walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out

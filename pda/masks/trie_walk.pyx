@@ -687,6 +687,19 @@ cdef class TrieWalk(MaskPart):
                 return True
         return False
 
+    cdef bint copy_cut_places(self, const WalkQuery& query, vector[PlaceId]& places) except FAILED nogil:
+        """Copy the places of an interrupted walk from a group's suffixes; return whether there is one."""
+        cdef size_t k
+        for k in range(self.cut.size()):
+            if (
+                self.cut[k].query.start == query.start
+                and self.cut[k].query.group == query.group
+                and self.cut[k].query.strict == query.strict
+            ):
+                places = self.cut[k].places
+                return True
+        return False
+
     cdef int forget_cut(self) except FAILED nogil:
         """Drop the interrupted walks: a new fill begins."""
         while not self.cut.empty():

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exactness.documents import load_tokenizer
+from support.datapack import datapack, needs_datapack
 
 import stackmask as sm
 from stackmask.grammar.source.options import ArgumentError
@@ -122,6 +124,24 @@ def test_slices_have_the_same_bits(
         assert np.array_equal(found, expected), text[:place]
     steps = sum(len(steps) - 1 for steps in waited)
     assert compiled.stats()["slices"] == steps and (steps or units > 100)
+
+
+@needs_datapack
+def test_slices_together_do_hardly_more_work() -> None:
+    """A walk from thousands of places is continued, without collecting them again in each slice."""
+    folder = datapack()
+    assert folder is not None
+    _, vocabulary = load_tokenizer("llama3-128k")
+    grammar = sm.Grammar.from_lark((folder / "grammars" / "syncode" / "go.lark").read_text())
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    work = []
+    for units in (None, 5_000):
+        matcher = sm.Compiler(vocabulary, limits=sm.Limits(max_fill_work=units)).compile(grammar).matcher()
+        assert matcher.accept_string("package main\nvar")
+        left = matcher.account.left
+        steps_until_ready([matcher], mask)
+        work.append(left - matcher.account.left)
+    assert work[0] > 100_000 and work[1] < 2 * work[0]
 
 
 @pytest.mark.parametrize("name", CASES)
