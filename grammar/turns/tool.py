@@ -527,7 +527,7 @@ class KnownTools:
         """Return the tool for a dict; ``make`` reads a new one. Raises: the exceptions of ``make``."""
         longest = min(MAX_BYTES // 50, input_limit() // LONGEST_ESCAPE)
         # `marshal` would take all else that has a buffer, such as numbers of NumPy, for bytes
-        if not has_own_parts(source, longest, longest):
+        if not has_own_parts(source, longest, longest, or_shared=True):
             return make(source)
         try:
             key = marshal.dumps(source, PLAIN_FORMAT)

@@ -50,5 +50,5 @@ class Follower:
 
 def end_drafts(request_id: str, error: Exception, metrics: Metrics) -> None:
     """Log and count an error that ends the drafts of a request; its output does not depend on them."""
-    logger.warning("no more drafts for request %s: %s", request_id, error)
+    logger.warning("no more drafts for request %s: %s: %s", request_id, type(error).__name__, error)
     metrics.add("draft_errors")

@@ -28,10 +28,10 @@ LOOK_UP: Final = "sglang.srt.speculative.ngram_worker.NGRAMWorker._prepare_draft
 
 
 @cache  # once in a process
-def wrap_trees(algorithm: str) -> None:
+def wrap_trees(drafts: bool) -> None:
     """Wrap SGLang's walk through trees, and what makes those of NGRAM; both are unchanged for grammars of other backends."""
     HookRegistry.register(WALK, fill_tree, HookType.AROUND)
-    if algorithm == "NGRAM":
+    if drafts:
         HookRegistry.register(LOOK_UP, draft_trees, HookType.AROUND)
     HookRegistry.apply_hooks()
 

@@ -44,7 +44,9 @@ def make_backend(server_args: Any, tokenizer: Any, vocab_size: int, eos_token_id
     if algorithm:
         from stackmask.runtime.serving.sglang_drafts import wrap_trees
 
-        wrap_trees(algorithm.upper())
+        # all ranks need the same trees, but an error may end the drafts of one rank alone
+        ranks = getattr(server_args, "tp_size", 1) * getattr(server_args, "pp_size", 1)
+        wrap_trees(algorithm.upper() == "NGRAM" and ranks == 1)
     compact = bool(serving.constrained_json_disable_any_whitespace)
     shown = bool(getattr(server_args, "enable_metrics", False))
     backend = StackmaskBackend(tokenizer, vocab_size, eos_token_ids, compact=compact, shows_counts=shown)

@@ -138,6 +138,9 @@ class GrammarProposer:
         assert one.compiled is not None
         if not one.compiled.done():
             return ()
+        if one.compiled.cancelled():  # to make room for other grammars
+            one.compiled = None
+            return ()
         if one.follower is None:
             one.follower = Follower(one.compiled.result(), tokens[: one.start].tolist())
         most = min(self.most, self.max_model_len - count - 1)

@@ -56,7 +56,7 @@ def judged(case: Case, seed: int, limit: float) -> Outcome | None:
     try:
         with processor_seconds(limit):
             return check_case(case, seed)
-    except (OutOfTime, stackmask.StackmaskError, IndexError):
+    except (OutOfTime, stackmask.BudgetError):
         return None
 
 
@@ -66,6 +66,8 @@ def disagrees(case: Case, seed: int) -> bool:
         judged(case, seed, 2)
     except Mismatch:
         return True
+    except (stackmask.StackmaskError, IndexError):  # a case that was made smaller may be none
+        return False
     return False
 
 
@@ -88,7 +90,7 @@ def test_many_more(group: int) -> None:
             )
             failed.append(seed)
     assert not failed
-    assert judgements > 3 * SCALE
+    assert judgements >= 4 * SCALE
 
 
 @pytest.mark.campaign

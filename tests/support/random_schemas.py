@@ -179,7 +179,7 @@ def judge(
     *,
     walks: int = 0,
     steps: int = 300,
-    write: Callable[[Any], str] = json.dumps,
+    write: Callable[[Any], str] | None = None,
     **options: Any,
 ) -> Counter[str]:
     """Compare verdicts on values with those of two validators, and walk at random to instances, which both must call valid.
@@ -202,7 +202,8 @@ def judge(
     counts: Counter[str] = Counter()
     for value in values:
         matcher = compiled.matcher()
-        accepted = matcher.accept_string(write(value)) and matcher.is_accepting()
+        text = write(value) if write else json.dumps(value, ensure_ascii=rng.random() < 0.5)
+        accepted = matcher.accept_string(text) and matcher.is_accepting()
         counts["valid" if accepted else "invalid"] += 1
         for validator in validators:
             assert accepted == validator.is_valid(value), f"{shown} {json.dumps(value)}: {accepted}"

@@ -63,9 +63,13 @@ cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
     return 1 if kind is bool or kind is float else -1
 
 
-cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) except FAILED:
+cpdef bint has_own_parts(
+    dict value, Py_ssize_t most, Py_ssize_t most_text, bint or_shared=False
+) except FAILED:
     """Return whether a value is plain JSON without shared parts, with at most ``most`` parts and
     ``most_text`` bytes of text.
+
+    ``or_shared``: parts may be shared, and count at each occurrence.
 
     Cost: linear in the parts, up to these bounds.
     """
@@ -92,7 +96,8 @@ cpdef bint has_own_parts(dict value, Py_ssize_t most, Py_ssize_t most_text) exce
             most -= len(held)
             if most < 0 or address in seen:
                 return False
-            seen.add(address)
+            if not or_shared:
+                seen.add(address)
             if PyDict_CheckExact(held):
                 at = 0
                 while PyDict_Next(held, &at, &name, &part):

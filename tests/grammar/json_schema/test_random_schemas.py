@@ -20,6 +20,7 @@ def test_verdicts_agree(seed: int) -> None:
         values = [maker.instance(3) for _ in range(12)]
         counts += judge(schema, values, rng, draft="2020-12", property_order="any")
     assert counts["refused"] <= 6, "more schemas are refused than expected, so fewer verdicts are compared"
+    assert counts["limited"] <= 1 and counts["valid"] > 50 < counts["invalid"], counts
 
 
 @pytest.mark.parametrize("seed", range(2 * SCALE))

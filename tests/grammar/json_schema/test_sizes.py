@@ -72,6 +72,11 @@ def test_what_may_be_remembered(value: dict[Any, Any], fits: bool) -> None:
 def test_a_part_in_two_places_is_not_remembered() -> None:
     part = {"type": "string"}
     assert not has_own_parts({"a": part, "b": part}, 20, 100)
+    assert has_own_parts({"a": part, "b": part}, 4, 100, or_shared=True)
+    assert not has_own_parts({"a": part, "b": part}, 3, 100, or_shared=True)
+    cycle: dict[str, Any] = {}
+    cycle["a"] = cycle
+    assert not has_own_parts(cycle, 20, 100, or_shared=True)
 
 
 @pytest.mark.parametrize("scalar", [False, None, 0, 1.5, "a", 1 << 60])

@@ -141,6 +141,15 @@ def test_a_dict_that_is_changed_afterwards_is_another_tool() -> None:
         assert before == tools.grammar(style, [tools.Tool.of(asked)], tool_choice="required").dump()
 
 
+def test_a_dict_with_a_part_in_two_places_is_copied_too() -> None:
+    part = {"type": "string"}
+    known = KnownTools()
+    first = known.of(tool("search", q=part, r=part), tools.Tool.of)
+    assert known.of(tool("search", q={"type": "string"}, r={"type": "string"}), tools.Tool.of) is first
+    part["type"] = "integer"
+    assert first.parameters["properties"]["q"] == {"type": "string"}
+
+
 def test_tools_that_are_known_are_few_and_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool_module, "MAX_TOOLS", 3)
     known = KnownTools()

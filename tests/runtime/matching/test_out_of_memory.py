@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from support.campaign import mostly_campaign
+from support.campaign import SCALE, mostly_campaign
 
 import stackmask
 from stackmask.grammar import ir
@@ -258,7 +258,7 @@ STEPS = """
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="limits memory by RLIMIT_AS, and reads /proc"
 )
-@pytest.mark.parametrize("seed", mostly_campaign(range(3), 1))
+@pytest.mark.parametrize("seed", mostly_campaign(range(3 * SCALE), 1))
 def test_memory_that_runs_out(seed: int) -> None:
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(STEPS), str(seed), "60"],

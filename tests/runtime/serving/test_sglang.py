@@ -147,8 +147,8 @@ def test_the_servers_masks_come_from_the_hook(
     calls = []
     monkeypatch.setattr(server.spec, "traverse_tree", lambda *given, **_: calls.append(given))
     server.drafts.HookRegistry.reset()
-    server.drafts.wrap_trees("EAGLE")
-    server.drafts.wrap_trees("EAGLE")
+    server.drafts.wrap_trees(drafts=False)
+    server.drafts.wrap_trees(drafts=False)
     backend = make_backend(server, monkeypatch)
     ours, other = compiled(backend, GRAMMARS[0]), SimpleNamespace()
     tree = [values.expand(3, -1) for values in map(torch.tensor, ([1, 2, -1], [-1, -1, -1], [0, *b"ab"]))]
@@ -157,10 +157,12 @@ def test_the_servers_masks_come_from_the_hook(
     assert [bool((row == -1).all()) for row in mask] == [False, False, False, *[True] * 6]
     assert [given[3] for given in calls] == [other]
     server.drafts.HookRegistry.reset()
-    wrapped: list[str] = []
+    wrapped: list[bool] = []
     monkeypatch.setattr(server.drafts, "wrap_trees", wrapped.append)
-    server.plugin.make_backend(SimpleNamespace(speculative_algorithm="ngram"), Tokenizer(), SIZE, {END})
-    assert wrapped == ["NGRAM"]
+    for algorithm, ranks in (("ngram", 1), ("ngram", 2), ("eagle", 1)):
+        arguments = SimpleNamespace(speculative_algorithm=algorithm, tp_size=ranks)
+        server.plugin.make_backend(arguments, Tokenizer(), SIZE, {END})
+    assert wrapped == [True, False, False]
 
 
 def test_trees_in_which_thoughts_end(server: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,7 +436,7 @@ def ngram(server: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> Any:
     for place, name in ((server.spec, "traverse_tree"), (worker.NGRAMWorker, "_prepare_draft_tokens")):
         monkeypatch.setattr(place, name, getattr(place, name))  # to be restored
     server.drafts.HookRegistry.reset()
-    server.drafts.wrap_trees("NGRAM")
+    server.drafts.wrap_trees(drafts=True)
     yield worker
     server.drafts.HookRegistry.reset()
 
