@@ -797,7 +797,8 @@ cdef class PrefixSplitter:
         alternative.call = at.key
         if at.key != EPS:
             alternative.action = self.terms.call_table[self.terms.terms[at.key].call.id].action
-        alternative.unconditional = not F_IMPURE & (
+        # a guard may forbid all that comes after it
+        alternative.unconditional = EMPTY not in (at.term, at.after) and not F_IMPURE & (  # mutant: dead-tail
             self.terms.terms[at.term].flags | self.terms.terms[at.after].flags
         )
         alternative.nullable = (

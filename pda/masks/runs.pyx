@@ -25,7 +25,7 @@ from stackmask.pda.ids cimport (
 )
 from stackmask.pda.masks.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, MaskContext, MaskPart, nothing
 from stackmask.pda.masks.run_tables cimport NOT_A_CODE, Run, Span, has_groups, is_sorted
-from stackmask.pda.memory.byte_sets cimport count_bits
+from stackmask.pda.memory.byte_sets cimport count_bits, has_bit
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, mix
 from stackmask.pda.stack.configuration_table cimport BOTTOM, DEAD, UNKNOWN, Config, Member, has_row, leads_on
 from stackmask.pda.terms.term_table cimport (
@@ -873,10 +873,11 @@ cdef class ConstrainedRuns(MaskPart):
         If a key must not be one of some names, the exceptions are the tokens that end such a name. They are
         found by spelling the strings down the trie. A token is forbidden only if it spells one of the strings
         and goes into the continuation after it. Other tokens keep an alternative: X{m,} without some strings
-        is never empty, and one byte tells a run from its continuation. Cost: the nodes that spell prefixes of
-        the strings. Return whether the configuration has this form.
+        is never empty, and the continuation begins with no byte of X, so a text has one reading.
+        Cost: the nodes that spell prefixes of the strings. Return whether the configuration has this form.
         """
         cdef ConfigId unconstrained = self.unconstrained(config)
+        cdef TermId rest = EPS
         cdef int32_t k, strings = 0
         cdef Config c = self.space.configs[config]
         cdef Nodes n = self.context.tries.nodes(place)
@@ -895,8 +896,11 @@ cdef class ConstrainedRuns(MaskPart):
         u = self.terms.terms[self.space.members[c.first].state]
         if member.high != UNBOUNDED or (u.flags & F_IMPURE and self.terms.classes.has_guards()):
             return False
-        both = self.terms.terms[u.seq.first] if u.kind == K_SEQ else u
-        if both.kind != K_AND:
+        both = u
+        if u.kind == K_SEQ:
+            both, rest = self.terms.terms[u.seq.first], u.seq.rest
+        # the run may include one that comes after the strings
+        if both.kind != K_AND or member.state != rest:  # mutant: longer-run
             return False
         self.spelled.clear()
         self.spelled_continuations.clear()
@@ -914,6 +918,9 @@ cdef class ConstrainedRuns(MaskPart):
         self.splitter.first_of(member.continuation, after_run)
         n = self.context.tries.nodes(place)
         table = &self.runs.table[self.runs.codes[member.code].table_first]
+        for k in range(256):
+            if has_bit(after_run, k) and table[k] >= 0:
+                return False
         strings = 0
         while not self.spelled.empty():
             at = self.spelled.back()

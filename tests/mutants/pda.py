@@ -211,6 +211,20 @@ ROWS = (
         ("tests/exactness/test_forbidden_returns.py", "tests/pda/context/test_semantics.py"),
     ),
     Mutant(
+        "dead-tail",
+        "EMPTY not in (at.term, at.after) and ",
+        "",
+        "A prefix is not allowed if a guard forbids all that may come after it.",
+        ("tests/exactness/test_names.py",),
+    ),
+    Mutant(
+        "longer-run",
+        " or member.state != rest",
+        "",
+        "A token that spells an excluded word may be the beginning of a longer run.",
+        ("tests/exactness/test_names.py",),
+    ),
+    Mutant(
         "child-key",
         "(<uint64_t>continuation << 1) | ",
         "",
