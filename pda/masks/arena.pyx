@@ -486,7 +486,8 @@ cdef class MaskArena:
     ) except FAILED nogil:
         """Append the nodes under a deep place that begin a character with one of some bytes, as inclusive places.
 
-        ``loop``: after its bytes, what begins with one of them follows no other configuration than it; or NULL.
+        ``loop``: after one of its ``bytes`` a walk is in a configuration to which each of its ``keeps`` leads
+        back, so it meets such nodes under an appended one by itself; or NULL.
         """
         cdef const NodeId* end = self.context.trie.end
         cdef const uint8_t* byte = self.context.trie.byte
@@ -495,7 +496,7 @@ cdef class MaskArena:
         cdef uint64_t left[4]       # the bytes that are wanted after a loop
         cdef const uint64_t* wanted = first
         cdef const SubtreeSummary* all_under = &self.context.trie.summaries[summary_of[i]]
-        cdef int32_t k
+        cdef int32_t k, turns = 0
         cdef size_t before = out.size()
         if has_none(all_under, first):
             return 0
@@ -505,6 +506,7 @@ cdef class MaskArena:
             left[k] = first[k] & ~loop.bytes[k] if loop != NULL else first[k]
         i += 1
         while i < stop:
+            turns += 1
             wanted = first
             if i < covered:
                 wanted = left
@@ -517,7 +519,7 @@ cdef class MaskArena:
                 i = end[i]
             else:
                 i += 1
-        self.context.terms.meter.spend(4 + out.size() - before)
+        self.context.terms.meter.spend(4 + (turns >> 3) + out.size() - before)
         return 0
 
     cdef bint is_few(self, SuffixesId group) noexcept nogil:

@@ -563,6 +563,7 @@ cdef class MaskEngine:
             + self.literals.table.nbytes()
             + self.partition.nbytes_of_terms()
             + self.trials.nbytes_of_vocabulary()
+            + self.walker.nbytes_of_vocabulary()
             + self.context.class_bytes
         )
 

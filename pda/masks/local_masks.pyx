@@ -136,7 +136,7 @@ cdef class LocalMasks(MaskPart):
         cdef MaskId made
         if self.terms.meter.is_spent():
             return NO_TOKENS
-        query.has_callers = self.has_callers
+        query.has_callers = self.has_callers and not query.must_group
         found.visited = 0
         if not self.walker.cut.size() or not resume(self, query, places, found):
             self.walker.walk(query, places, found, NULL)

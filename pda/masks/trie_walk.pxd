@@ -274,6 +274,7 @@ cdef class TrieWalk(MaskPart):
     cdef int walk_jobs(
         self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
     ) except FAILED nogil
+    cdef size_t nbytes_of_vocabulary(self) noexcept nogil
     cdef int begin_met(self, size_t places, WalkState* s) except FAILED nogil
     cdef int forget_cut(self) except FAILED nogil
     cdef bint copy_cut_places(self, const WalkQuery& query, vector[PlaceId]& places) except FAILED nogil

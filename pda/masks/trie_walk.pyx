@@ -616,6 +616,10 @@ cdef class TrieWalk(MaskPart):
             self.emit_special_tokens(query, out)
         return 0
 
+    cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
+        """Return the bytes of the table of nodes, which is kept."""
+        return 8 * self.met.size()
+
     cdef int begin_met(self, size_t places, WalkState* s) except FAILED nogil:
         """Let a walk of many places note which configuration it met at a node.
 
@@ -797,6 +801,7 @@ cdef class TrieWalk(MaskPart):
                 take(self, i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if met != NULL and verdict != DESCEND:
                     fill(met + i, met + nodes.end[i], here)
+                    self.terms.meter.spend((nodes.end[i] - i) >> 4)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                     continue
                 then = WALK_BELOW
@@ -866,6 +871,7 @@ cdef class TrieWalk(MaskPart):
             out.key_starts.push_back(place)
         if s.met != NULL and verdict != DESCEND and not s.in_suffix_trie:
             fill(s.met + node, s.met + stop_node, s.mark | <uint64_t>c)
+            self.terms.meter.spend((stop_node - node) >> 4)
         if verdict == ALL_ALLOWED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:
             return SKIP
         if config.pop_count:

@@ -45,6 +45,7 @@ cdef inline bint is_inclusive(PlaceId place) noexcept nogil:
 
 
 cdef inline bint is_deep(PlaceId place) noexcept nogil:
+    # Return whether the place stands for all nodes under it too; their first bytes are summaries of the trie.
     return (<int32_t>place & ALL_UNDER) != 0
 
 
