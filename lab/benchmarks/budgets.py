@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="the beginning of names of grammars, such as `turn`")
     parser.add_argument("--most", type=int, default=1_000_000, help="generations")
-    parser.add_argument("--save", default="budgets", help="the name of the result file")
+    parser.add_argument("--save", help="write the result under this name, such as `budgets`")
     args = parser.parse_args()
     import stackmask as sm
 
@@ -268,7 +268,8 @@ def main() -> None:
     for kind, found in sorted(ends.items()):
         print(f"{kind:18}", dict(found), dict(verdicts[kind]))
     command = f"python lab/benchmarks/budgets.py --data PATH_TO_DATA_PACK --seconds {args.seconds} --tables {args.tables} --rounds {args.rounds} --seed {args.seed} --save {args.save}"
-    write_result(args.save, command, result)
+    if args.save:
+        write_result(args.save, command, result)
 
 
 if __name__ == "__main__":

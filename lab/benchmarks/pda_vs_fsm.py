@@ -113,6 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokenizer", default="llama3-128k")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--limit", type=float, default=60, help="seconds for an engine and a language")
     args = parser.parse_args()
     folder = args.data / "tokenizers" / args.tokenizer
@@ -143,8 +144,9 @@ def main() -> None:
             del engine["first_pass_us"], engine["again_us"], engine["details"]
         for key in ("date", "cpu", "python"):
             del document[key]
-    command = f"python lab/benchmarks/pda_vs_fsm.py --tokenizer {args.tokenizer}"
-    print("written:", write_result("pda_vs_fsm", command, {"languages": documents}, **versions))
+    if args.write:
+        command = f"python lab/benchmarks/pda_vs_fsm.py --tokenizer {args.tokenizer} --write"
+        print("written:", write_result("pda_vs_fsm", command, {"languages": documents}, **versions))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import re
+import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.random_schemas import SchemaMaker
 
 import stackmask
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
@@ -84,3 +88,28 @@ def test_masks_are_those_of_a_store_that_forgets() -> None:
                 assert matcher.accept_token(token)
             if token == len(texts):
                 break
+
+
+@pytest.mark.campaign
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="the memory of the process is not shown")
+def test_memory_of_the_process_does_not_grow_with_requests() -> None:
+    """After many schemas on a compiler with little room, as many again take no more memory."""
+    maker = SchemaMaker(random.Random(3))
+    compiler = stackmask.Compiler(BYTES, cache_bytes=8 << 20)
+    mask = stackmask.allocate_token_bitmask(1, BYTES.size)
+    held = []
+    for _ in range(3):
+        read = 0
+        while read < 400:
+            try:
+                matcher = compiler.compile(stackmask.Grammar.from_json_schema(maker.schema(3))).matcher()
+            except stackmask.StackmaskError:
+                continue
+            read += 1
+            for b in b'{"a": [1, "b'[: 1 + read % 12]:
+                matcher.fill_next_token_bitmask(mask)
+                if not matcher.accept_token(b):
+                    break
+        gc.collect()
+        held.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
+    assert held[2] - held[1] < 8 << 20, held
