@@ -60,6 +60,21 @@ def test_random_patterns(seed: int) -> None:
     assert places > 150
 
 
+@pytest.mark.parametrize("seed", mostly_campaign(range(4 * SCALE), 1))
+def test_random_patterns_of_javascript(seed: int) -> None:
+    rng = random.Random(f"fsm ecma {seed}")
+    places = tries = 0
+    while places < 150:
+        tries += 1
+        assert tries <= 400
+        try:
+            both = compile_both(sm.Grammar.from_regex(randoms.ecma_pattern(rng, ""), flavor="ecma"), COMPILER)
+        except (sm.GrammarError, sm.fsm.FsmBudgetError):
+            continue
+        if both is not None:
+            places += walk_all(*both, rng)
+
+
 @pytest.mark.parametrize(
     ("pattern", "states"),
     [
