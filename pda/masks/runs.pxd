@@ -166,6 +166,7 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
     ) except FAILED nogil
+    cdef bint begin_spelling(self, int32_t first, int32_t count, NodeId node) except FAILED nogil
     cdef bint exclude_strings(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
     ) except FAILED nogil

@@ -865,6 +865,26 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         return 0
 
+    cdef bint begin_spelling(self, int32_t first, int32_t count, NodeId node) except FAILED nogil:
+        """Queue the strings that an intersection excludes; return whether all operands but one exclude some.
+
+        ``first``, ``count``: its operands.
+        """
+        cdef SpelledString at
+        cdef Term u
+        cdef int32_t k
+        self.spelled.clear()
+        self.spelled_continuations.clear()
+        at.node = node
+        at.continuation = NOTHING_MORE
+        at.state = 0
+        for k in range(first, first + count):
+            u = self.terms.terms[self.terms.kids[k]]
+            if u.kind == K_NOT:
+                at.term = u.negated
+                self.spelled.push_back(at)
+        return <int32_t>self.spelled.size() >= count - 1
+
     cdef bint exclude_strings(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
     ) except FAILED nogil:
@@ -880,7 +900,7 @@ cdef class ConstrainedRuns(MaskPart):
         cdef TermId rest = EPS
         cdef int32_t k, strings = 0
         cdef Config c = self.space.configs[config]
-        cdef Nodes n = self.context.tries.nodes(place)
+        cdef Nodes n
         cdef RunMember member
         cdef Term u, both
         cdef SpelledString at, on
@@ -902,18 +922,7 @@ cdef class ConstrainedRuns(MaskPart):
         # the run may include one that comes after the strings
         if both.kind != K_AND or member.state != rest:  # mutant: longer-run
             return False
-        self.spelled.clear()
-        self.spelled_continuations.clear()
-        at.node = node_at(place)
-        at.continuation = NOTHING_MORE
-        at.state = 0
-        for k in range(both.operands.first, both.operands.first + both.operands.count):
-            u = self.terms.terms[self.terms.kids[k]]
-            if u.kind == K_NOT:
-                at.term = u.negated
-                self.spelled.push_back(at)
-                strings += 1
-        if strings < both.operands.count - 1:
+        if not self.begin_spelling(both.operands.first, both.operands.count, node_at(place)):
             return False
         self.splitter.first_of(member.continuation, after_run)
         n = self.context.tries.nodes(place)

@@ -275,6 +275,9 @@ cdef class TrieWalk(MaskPart):
         self, const WalkQuery& query, vector[PlaceId]& places, size_t job, WalkState* s, WalkResult& out
     ) except FAILED nogil
     cdef size_t nbytes_of_vocabulary(self) noexcept nogil
+    cdef ConfigId defer_at(
+        self, const WalkQuery& query, PlaceId place, const Nodes& n, ConfigId c, WalkResult& out
+    ) except ID_FAILED nogil
     cdef int begin_met(self, size_t places, WalkState* s) except FAILED nogil
     cdef int forget_cut(self) except FAILED nogil
     cdef bint copy_cut_places(self, const WalkQuery& query, vector[PlaceId]& places) except FAILED nogil

@@ -15,7 +15,7 @@ is processed as a whole (``subtree_acceptance``). Runs of one character class ar
 """
 
 cimport cython
-from libc.stdint cimport int8_t, uint64_t, uint8_t
+from libc.stdint cimport int8_t, int64_t, uint64_t, uint8_t
 from libc.string cimport memset
 from libcpp.algorithm cimport copy, fill, find
 from libcpp.utility cimport move
@@ -533,6 +533,31 @@ cdef inline bint is_inside_character(const Nodes& n, NodeId node) noexcept nogil
     return k < n.kid_first[node + 1] and 0x80 <= n.kid_byte[k] < 0xC0
 
 
+cdef inline bint meets_again(const WalkState* s, const Nodes& n, NodeId node, ConfigId c) noexcept nogil:
+    # Note a configuration at a node. Return whether the walk continued from it there before; inside of a
+    # character this is not known, since `meet_all` notes one configuration for a whole subtree.
+    cdef uint64_t here = s.mark | <uint64_t>c
+    if s.met[node] == here and not is_inside_character(n, node):
+        return True
+    s.met[node] = here
+    return False
+
+
+cdef inline int64_t meet_all(const WalkState* s, NodeId first, NodeId stop, ConfigId c) noexcept nogil:
+    # Note a configuration at all nodes of a subtree; return the units of work.
+    fill(s.met + first, s.met + stop, s.mark | <uint64_t>c)
+    return (stop - first) >> 4
+
+
+cdef inline void interrupt(WalkState* s, ConfigId above, int32_t k, int32_t kid_end, int32_t depth) noexcept nogil:
+    # Store where the walk of a place is interrupted.
+    s.is_inside = True
+    s.above = above
+    s.k = k
+    s.kid_end = kid_end
+    s.depth = depth
+
+
 cdef inline int take(
     TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out
 ) except FAILED nogil:
@@ -724,16 +749,12 @@ cdef class TrieWalk(MaskPart):
         cdef bint own_byte = is_inclusive(place)
         cdef uint64_t visited = 0
         cdef int verdict, then
-        cdef uint64_t* met = NULL
-        cdef uint64_t here = 0
-        cdef bint subtrees = self.context.layers.subtrees
+        cdef bint meets, subtrees = self.context.layers.subtrees
         if trie_of(place) or s.in_suffix_trie:
-            # suffix tries move as they grow
-            s.nodes = self.context.tries.nodes(place)
+            s.nodes = self.context.tries.nodes(place)  # suffix tries move as they grow
             s.in_suffix_trie = trie_of(place)
         nodes = s.nodes
-        if not s.in_suffix_trie:
-            met = s.met
+        meets = s.met != NULL and not s.in_suffix_trie
         if s.is_inside:
             s.is_inside = own_byte = False
             k = s.k
@@ -743,10 +764,9 @@ cdef class TrieWalk(MaskPart):
         else:
             s.covered = 0
             if not own_byte:
-                if nodes.end[i] - i > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
-                    c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
-                    if c == DEAD:
-                        return 0
+                c = self.defer_at(query, place, nodes, c, out)
+                if c == DEAD:
+                    return 0
                 k = nodes.kid_first[i]
                 kid_end = nodes.kid_first[i + 1]
         above = c
@@ -779,18 +799,11 @@ cdef class TrieWalk(MaskPart):
                 self.terms.meter.spend(0x40)
                 if self.terms.meter.is_spent():
                     # this node comes first then
-                    s.is_inside = True
-                    s.above = above
-                    s.k = k - 1
-                    s.kid_end = kid_end
-                    s.depth = depth
+                    interrupt(s, above, k - 1, kid_end, depth)
                     break
                 self.terms.meter.has_moved = True
-            if met != NULL:
-                here = s.mark | <uint64_t>c
-                if met[i] == here and not is_inside_character(nodes, i):
-                    continue
-                met[i] = here
+            if meets and meets_again(s, nodes, i, c):
+                continue
             if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
@@ -799,9 +812,8 @@ cdef class TrieWalk(MaskPart):
             if c == s.unconditional:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
                 take(self, i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
-                if met != NULL and verdict != DESCEND:
-                    fill(met + i, met + nodes.end[i], here)
-                    self.terms.meter.spend((nodes.end[i] - i) >> 4)
+                if meets and verdict != DESCEND:
+                    self.terms.meter.spend(meet_all(s, i, nodes.end[i], c))
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                     continue
                 then = WALK_BELOW
@@ -824,6 +836,15 @@ cdef class TrieWalk(MaskPart):
             kid_end = nodes.kid_first[i + 1]
         self.visited_nodes += visited
         return self.terms.meter.spend(visited & 0x3F)
+
+    cdef ConfigId defer_at(
+        self, const WalkQuery& query, PlaceId place, const Nodes& n, ConfigId c, WalkResult& out
+    ) except ID_FAILED nogil:
+        """Leave the tokens under a place to run tables as far as possible; return the configuration to walk with."""
+        cdef NodeId node = node_at(place)
+        if n.end[node] - node > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
+            return self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
+        return c
 
     cdef int classify(self, ConfigId c, SummaryId summary, int32_t nodes, WalkState* s) except FAILED nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
@@ -870,8 +891,7 @@ cdef class TrieWalk(MaskPart):
         if config.capturing and self.opens_key(config):
             out.key_starts.push_back(place)
         if s.met != NULL and verdict != DESCEND and not s.in_suffix_trie:
-            fill(s.met + node, s.met + stop_node, s.mark | <uint64_t>c)
-            self.terms.meter.spend((stop_node - node) >> 4)
+            self.terms.meter.spend(meet_all(s, node, stop_node, c))
         if verdict == ALL_ALLOWED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:
             return SKIP
         if config.pop_count:
