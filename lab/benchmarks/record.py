@@ -32,6 +32,7 @@ INPUTS: dict[str, str] = {
     "embedded_accuracy": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
     "engine": f"{SCHEMAS} {FORMS} {MASKS}",
     "generation_campaign": f"{FORMS} grammars {MASKS}",
+    "first_visits": f"{FORMS} grammar/lark grammar/sql grammars {MASKS}",
     "gpu_apply": KERNELS,
     "gpu_loop": f"{MASKS} {KERNELS}",
     "gpu_output": KERNELS,

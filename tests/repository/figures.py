@@ -224,6 +224,42 @@ def _audit() -> list[str]:
     return _audited("audit", PEERS, AUDIT)
 
 
+FIRST_VISITS = {
+    "JSON": "json",
+    "C (llama.cpp, GBNF)": "llama.cpp/c.gbnf",
+    "C (SynCode, Lark)": "syncode/c.lark",
+    "Lark's own grammar (llguidance)": "llguidance/lark.lark",
+    "Go (SynCode, Lark)": "syncode/go.lark",
+    "SQL (SynCode, Lark)": "syncode/sql.lark",
+    "Verilog (Lark)": "lark/verilog.lark",
+    "Python (Lark)": "lark/python.lark",
+    "`xml`": "xml",
+    "`sqlite`, 40 queries of Spider": "sqlite, Spider",
+    "`postgres`, 40 queries of Spider": "postgres, Spider",
+    "SQL over a schema, 60 new queries": "sql",
+}
+
+
+@made("first-visits")
+def _first_visits() -> list[str]:
+    found = result("first_visits")["rows"]
+    heads = ["masks along strings, with a new compiler"]
+    heads += [
+        f"{column}, {name}" for name in ("stackmask", "llguidance") for column in ("compile", "mean", "worst")
+    ]
+    rows = []
+    for title, name in FIRST_VISITS.items():
+        engines = (found[name]["stackmask"], found[name].get("llguidance") or {})
+        scales = {"compile ms": 1e-3, "mean us": 1e-6, "worst us": 1e-6}
+        cells = [
+            time(row[each] * scale) if each in row else "–"
+            for row in engines
+            for each, scale in scales.items()
+        ]
+        rows.append([title, *cells])
+    return table("first_visits", heads, rows)
+
+
 @made("waiting-rows")
 def _waiting_rows() -> list[str]:
     worst: dict[str, Any] = {}
