@@ -11,7 +11,7 @@ commit that it was found on.
 The mutants are listed in ``tests/mutants``. Each is made in a copy of the checkout, with its build, so that only what
 the fault changes is compiled. First all the tests that are named run without a fault, and must pass.
 
-Verdicts: caught (a test failed), survived (none did), not run (all were skipped), broken (the fault is no valid
+Verdicts: caught (a test failed), survived (none did), not run (all were skipped), broken (the fault is not valid
 source, or the tests cannot be loaded), crashed, timeout. Only what is caught counts as noticed, and a timeout where
 the table says that the fault hangs.
 """
@@ -46,7 +46,7 @@ from repository.tree import STAGES, files_of
 TEST_SECONDS = 180  # the tests of a mutant take less than a minute by themselves
 BUILD_SECONDS = 900
 FOLDER = re.compile(r"(?<![\w:/])/(?:[\w.+-]+/)+")  # of this machine
-# what a failing test says of a fault that is no valid source
+# what a failing test says of a fault that is not valid source
 NO_SOURCE = ("NameError", "SyntaxError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "--all", "-p", "no:cacheprovider", "--tb=no", "-rfE")
 

@@ -173,7 +173,7 @@ class Drawer:
         return question
 
     def misspell(self, question: str) -> str:
-        """Drop, double or swap a letter of one word that is no value."""
+        """Drop, double or swap a letter of one word that is not a value."""
         spots = [
             m
             for m in re.finditer(r"[a-z]{5,}", question)

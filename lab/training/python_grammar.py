@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import keyword
 import re
 import subprocess
 from collections.abc import Iterator
@@ -54,7 +53,7 @@ IDEOGRAPH: Final = "CJK UNIFIED IDEOGRAPH-"  # and the digits of its code
 # asks an interpreter: the ranges of characters that identifiers begin with and continue with, names of characters, and the
 # ranges of ideographs
 QUESTION: Final = r"""
-import glob, json, re, sys, sysconfig, unicodedata
+import glob, json, keyword, re, sys, sysconfig, unicodedata
 def ranges(test):
     found = []
     for code in range(0x110000):
@@ -78,7 +77,7 @@ def known(name):
     except KeyError:
         return False
 ideographs = ranges(lambda c: unicodedata.name(c, "").startswith(ideograph))
-print(json.dumps([ranges(str.isidentifier), ranges(lambda c: ("a" + c).isidentifier()), sorted(filter(known, names)), ideographs]))
+print(json.dumps([ranges(str.isidentifier), ranges(lambda c: ("a" + c).isidentifier()), sorted(filter(known, names)), ideographs, keyword.kwlist]))
 """
 
 
@@ -359,7 +358,7 @@ def hex_range(low: str, high: str) -> str:
 
 def grammar_of(version: tuple[int, int], python: Path) -> str:
     """Return the grammar of a version."""
-    start, more, names, ideographs = answers(python)
+    start, more, names, ideographs, keywords = answers(python)
     rules: dict[str, str] = {}
     found = list(sections(version))
     defined: dict[str, set[str]] = {"_": {"line", "b", *FIELDS}}
@@ -378,10 +377,10 @@ def grammar_of(version: tuple[int, int], python: Path) -> str:
                 rules[name + suffix(copy)] = in_copy(text, copy, defined)
     rules |= Strings(version).all()
     rules |= NUMBERS
-    words = " | ".join(f'"{word}"' for word in keyword.kwlist)
+    words = " | ".join(f'"{word}"' for word in keywords)
     rules |= {
-        "NAME": f"({char_class(start)} {char_class(more)}* - ({words})) end",
-        "CAPTURED": f'({char_class(start)} {char_class(more)}* - ("_" | {words})) end',
+        "NAME": f"(identifier - ({words})) end",
+        "CAPTURED": f'(identifier - ("_" | {words})) end',
         "end": '"" !>> [A-Za-z0-9_\\x80-\\u{10FFFF}]',
         "character": " | ".join(
             [f'"{name}"' for name in names]
@@ -390,8 +389,6 @@ def grammar_of(version: tuple[int, int], python: Path) -> str:
             ]
         ),
     } | BLANKS
-    rules["NAME"] = f"(identifier - ({words})) end"
-    rules["CAPTURED"] = f'(identifier - ("_" | {words})) end'
     rules["identifier"] = f"{char_class(start)} {char_class(more)}*"
     return written(version, rules)
 

@@ -67,7 +67,7 @@ cdef WalkQuery walk_query(ConfigId start, SuffixesId group, bint with_tokens, bi
     query.group = group
     query.with_tokens = with_tokens
     query.strict = strict
-    query.must_group = query.has_callers = False
+    query.must_group = query.has_callers = query.after_run = False
     return query
 
 
@@ -362,6 +362,7 @@ cdef class LocalMasks(MaskPart):
         query = walk_query(
             member.continuation, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), False, strict
         )
+        query.after_run = True
         found = self.make(query, places, nothing_else)
         self.remember(&self.after_run_index, key, found)
         return found

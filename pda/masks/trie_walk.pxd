@@ -51,6 +51,7 @@ cdef struct WalkQuery:
     bint strict             # an action may forbid the returns that come after the start
     bint must_group         # suffixes are grouped, however many they are
     bint has_callers        # ... since the stack that the mask is made for returns
+    bint after_run          # the places follow runs, and are not all suffixes of the group
 
 
 cdef extern from "walk_result.h" nogil:

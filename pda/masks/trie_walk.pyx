@@ -724,6 +724,7 @@ cdef class TrieWalk(MaskPart):
                 self.cut[k].query.start == query.start
                 and self.cut[k].query.group == query.group
                 and self.cut[k].query.strict == query.strict
+                and self.cut[k].query.after_run == query.after_run
             ):
                 places = self.cut[k].places
                 return True

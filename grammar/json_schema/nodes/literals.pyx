@@ -174,7 +174,7 @@ cdef class Literals:
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place
     ) except FAILED:
-        """Add the content of `properties`. Raises: SchemaError for a name that is no string; as ``literal``.
+        """Add the content of `properties`. Raises: SchemaError for a name that is not a string; as ``literal``.
         """
         cdef object name, schema
         for name, schema in schemas.items():

@@ -28,7 +28,7 @@ WHERE l.type IN ('table', 'view', 'virtual') AND lower(substr(l.name, 1, 7)) <> 
 def open_file(path: Path) -> sqlite3.Connection:
     """Open a SQLite file for reading only.
 
-    Raises: SQLError if there is no such file, it is no database, or another process keeps it locked.
+    Raises: SQLError if there is no such file, it is not a database, or another process keeps it locked.
     """
     problem = "no such database"
     with contextlib.suppress(OSError, ValueError):  # a name that no file can have

@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, referred, repeat, rewrite, sequence
 from stackmask.grammar.ir.parts import PartedRules, PartFacts
+from stackmask.grammar.normalize.graph import facts
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.source.work import enter, spend
 
@@ -220,6 +221,7 @@ def _written(own: dict[str, ir.Rule], places: list[str | Place], shares: bool) -
         for name, rule in rules.items():
             if name in same:
                 continue
+            spend(facts(rule.body).size)
             span = rule.span
             if span is not None and place.offset:
                 span = replace(span, source=span.source + place.offset)
@@ -228,7 +230,6 @@ def _written(own: dict[str, ir.Rule], places: list[str | Place], shares: bool) -
 
 
 def _renamed(names: dict[str, str], expr: ir.Expr) -> ir.Expr:
-    spend(1)
     if isinstance(expr, ir.RuleRef) and expr.name in names:
         return ir.RuleRef(names[expr.name], expr.nonempty)
     return expr
