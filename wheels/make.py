@@ -99,12 +99,15 @@ def environment(interpreter: Interpreter) -> Path:
     return python
 
 
-def tree_for(interpreter: Interpreter) -> Path:
-    """Return a copy of the tree for a version of Python, where what was made of it is kept.
+def tree_for(python: Path) -> Path:
+    """Return a copy of the tree for an environment's NumPy, where what was made of it is kept.
 
-    What Cython makes is for one version of NumPy, and the newest one differs between versions of Python.
+    What Cython makes is for one version of NumPy, and the newest one differs between versions of Python. Those that
+    have the same one share it.
     """
-    folder = KEPT / f"tree-{interpreter.python}"
+    asked = [python, "-c", "from importlib.metadata import version; print(version('numpy'))"]
+    numpy = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    folder = KEPT / f"tree-numpy-{numpy}"
     folder.mkdir(exist_ok=True)
     for path in folder.iterdir():
         if path.is_dir() and path.name != "build":
@@ -216,7 +219,7 @@ def make(interpreter: Interpreter, target: Target, zig: str, jobs: int, out: Pat
     with log.open("w") as written:
         done = subprocess.run(
             command,
-            cwd=tree_for(interpreter),
+            cwd=tree_for(python),
             env=variables,
             stdout=written,
             stderr=subprocess.STDOUT,
