@@ -23,6 +23,7 @@ CPU_TYPES = {"x86_64": 0x01000007, "arm64": 0x0100000C}
 LIBRARIES = re.compile(r"(lib(c|m|pthread|dl|rt)\.so(\.\d)?|ld-linux[\w-]*\.so\.\d|libc\.musl-\w+\.so\.1)")
 MAC_LIBRARIES = ("/usr/lib/libSystem.B.dylib",)
 PYTHON = re.compile(r"_?Py[A-Z_]\w*")
+ARCHIVES = Path(__file__).resolve().parents[1] / "tests" / "repository" / "archives.py"
 
 
 def problems_of(wheel: Path, target: Target, python: str, libraries: Path) -> list[str]:
@@ -31,6 +32,10 @@ def problems_of(wheel: Path, target: Target, python: str, libraries: Path) -> li
     tag = f"cp{python.rstrip('t').replace('.', '')}-cp{python.replace('.', '')}-{target.tag}.whl"
     if not wheel.name.endswith(tag):
         found.append(f"has not the tag {tag}")
+    # whether it is whole: one that lacks an extension may never be run here
+    compared = subprocess.run([sys.executable, ARCHIVES, wheel], capture_output=True, text=True, check=False)
+    if compared.returncode:
+        found.append((compared.stdout + compared.stderr).strip())
     known = names_of_interpreter(python, libraries)
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.endswith(".so")]

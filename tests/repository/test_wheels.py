@@ -103,6 +103,7 @@ def test_checks_find_what_does_not_fit(targets: Any, tmp_path: Path) -> None:
     found = checks.problems_of(wheel, targets.TARGETS["manylinux-aarch64"], "3.11", tmp_path)
     assert "has not the tag cp311-cp311-manylinux_2_17_aarch64.whl" in found
     assert any("does not end with .cpython-311-aarch64-linux-gnu.so" in problem for problem in found)
+    assert any("lacks stackmask/pda/masks/engine.*.so\n" in problem for problem in found)
 
 
 def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
