@@ -29,7 +29,7 @@ from stackmask.grammar.regex.pattern.reader import MAX_COUNT, check_bounds, read
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, GrammarError, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import spend
 from stackmask.grammar.turns.parts.merge import any_overlap
 
@@ -124,9 +124,8 @@ class Arguments:
             name = value.name
             place = ir.Span(value.named_at, value.named_at + len(name), self.call.span.source)
             if name and name not in known:
-                close = similar(name, known)
                 there = ", ".join(f"`{one}`" for one in known) or "none"
-                help = f"did you mean `{close}`?" if close else f"there are: {there}"
+                help = advice(name, known, f"there are: {there}")
                 message = f"`{self.call.name}` has no argument `{name:.{MAX_SHOWN}}`"
                 self.problems.at(place, "G020", message, help, "here")
             elif name and name in seen:

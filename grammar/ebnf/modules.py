@@ -20,23 +20,25 @@ from stackmask.grammar import ir
 from stackmask.grammar.ebnf.parser import parse_module
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Sequence, Span
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.loading import (
-    SKIP_RULE,
-    START_RULE,
-    Loaded,
-    SourceFiles,
-    foreign_dialect,
-    skip_rule,
-)
+from stackmask.grammar.notation.loading import SKIP_RULE, START_RULE, Loaded, foreign_dialect, skip_rule
+from stackmask.grammar.notation.modules import File, Found, Loader, Notation, SourceFiles
 from stackmask.grammar.notation.tree import Group, Import, Module, Name, Node, Prefix, names_in
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector
-from stackmask.grammar.source.files import bundled_names, bundled_path
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import enter, spend
 
 DEFAULT_START: Final = "root"
 GIVEN: Final = "<grammars>"  # what the source of grammars given by name is called
+NOTATION: Final = Notation(
+    "this dialect",
+    "Grammar.from_ebnf",
+    "",
+    '"{}"',
+    "has no rule",
+    'define it, `{0} ::= …`, or put text to be matched into quotes: `"{0}"`',
+)
 _FOLLOW_HELP: Final = "for example `!>> [A-Za-z0-9_]`, or `!>> [^ ]` with all non-ASCII characters"
 
 
@@ -54,103 +56,83 @@ def load_rules(
     loader = _Loader()
     loader.add(text, name, base, None)
     loader.follow_imports()
-    loader.resolve_names()
     loader.add_given(given)
     loader.report_undefined()
     start_name = loader.choose_start(start)
     loader.sources.stop_on_problems(foreign_dialect)
     rules = loader.link(start_name)
     loader.sources.stop_on_problems(foreign_dialect)
-    return Loaded(rules, {key: part for file in loader.files for key, part in file.module.parts.items()})
+    return Loaded(rules, loader.parts)
 
 
 @dataclass(slots=True, eq=False)
-class _File:
-    """One parsed file. ``meaning``: the defining file and name of each of its names; ``prefix``: of its rules."""
+class _File(File):
+    """``meaning``: the defining file and name of each of its names."""
 
-    module: Module
-    base: Path | None
-    problems: Collector
-    imported: dict[int, _File] = field(default_factory=dict)  # by index into module.imports
     meaning: dict[str, tuple[_File, str]] = field(default_factory=dict)
-    prefix: str = ""
 
 
-class _Loader:
+class _Loader(Loader[_File]):
     def __init__(self) -> None:
-        self.sources = SourceFiles(parse_module, "this dialect", "Grammar.from_ebnf")
-        self.files: list[_File] = []
+        super().__init__(SourceFiles(parse_module, NOTATION))
         self.by_path: dict[Path, _File] = {}
 
-    def add(self, text: str, name: str, base: Path | None, path: Path | None) -> _File:
+    def add(self, text: str, name: str, folder: Path | None, path: Path | None) -> _File:
         """Parse a text. Its imports are followed later."""
         module, problems = self.sources.parsed(text, name, path)
-        file = _File(module, base, problems)
+        file = _File(module, text, folder, problems, path)
+        file.meaning = {name: (file, name) for name in module.known}
         self.files.append(file)
         if path is not None:
             self.by_path[path] = file
         return file
 
-    # -- imports ----------------------------------------------------------------------------------
-
-    def follow_imports(self) -> None:
-        for file in self.files:  # grows while files are added; imports may form cycles
-            for index, wanted in enumerate(file.module.imports):
-                imported = self._import(file, wanted)
-                if imported is not None:
-                    file.imported[index] = imported
-
-    def _import(self, file: _File, wanted: Import) -> _File | None:
-        target, problems = wanted.target, file.problems
-        if wanted.is_path:
-            folder = self.sources.folder(file.base, f'"{target}"', wanted, problems)
-            path = None if folder is None else folder / target
-            shown = str(path)
-        else:
-            path = bundled_path(target)
-            shown = "" if path is None else f"stackmask/grammars/{path.name}"
-            if path is None:
-                known = bundled_names()
-                close = similar(target, known)
-                others = f"bundled are: {', '.join(known) or 'none'}; a path is written in quotes"
-                help = f"did you mean `{close}`?" if close else others
-                problems.at(wanted.span, "G013", f"no bundled grammar `{target}`", help, "not bundled")
-        if path is None:
-            return None
-        key = path.resolve()
-        if key in self.by_path:
-            return self.by_path[key]
-        text = self.sources.read(path, wanted, problems)
-        return None if text is None else self.add(text, shown, path.parent, key)
-
     # -- names ------------------------------------------------------------------------------------
 
-    def resolve_names(self) -> None:
-        """Resolve every name, and report ambiguous ones."""
-        for file in self.files:
-            file.meaning = {name: (file, name) for name in file.module.known}
-        for file in self.files:
-            for index, wanted in enumerate(file.module.imports):
-                for outer, local in wanted.items:
-                    self._resolve_import(file, file.imported.get(index), wanted, outer, local)
+    def bundled(self, file: _File, wanted: Import) -> Found | None:
+        path = bundled_path(wanted.target)
+        if path is not None:
+            return Found(f"stackmask/grammars/{path.name}", read_text(path), path)
+        known = bundled_names()
+        others = f"bundled are: {', '.join(known) or 'none'}; a path is written in quotes"
+        help = advice(wanted.target, known, others)
+        file.problems.at(wanted.span, "G013", f"no bundled grammar `{wanted.target}`", help, "not bundled")
+        return None
+
+    def add_imported(self, file: _File, group: list[Import], found: Found | None) -> None:
+        """Import names of a file, which is loaded once; imports may form cycles."""
+        source = None
+        if found is not None and found.path is not None:
+            path = found.path.resolve()
+            source = self.by_path.get(path) or self.add(found.text, found.name, found.path.parent, path)
+        for wanted in group:
+            for outer, local in wanted.items:
+                if local.name in file.meaning:
+                    help = f"import it under another name: `{outer.name} as {local.name}-2`"
+                    message = f"`{local.name}` is imported and defined"
+                    file.problems.at(local.span, "G004", message, help, "a second meaning")
+                elif source is None:
+                    file.meaning[local.name] = (file, local.name)  # the failed import is reported already
+                else:
+                    self.has(file, wanted.target, outer, source.module.known)
+                    file.meaning[local.name] = (source, outer.name)
 
     def add_given(self, names: Iterable[str]) -> None:
         """Let the first file use grammars given by the caller."""
         wanted = list(names)
         if not wanted:
             return
-        root = self.files[0]
+        root = self.root
         problems = self.sources.add(GIVEN, "")
-        file = _File(Module(problems.source), None, problems)
+        file = _File(Module(problems.source), "", None, problems)
         self.files.append(file)
         for name in wanted:
             spend(20)
             if name in root.meaning:
-                message, help = (
-                    f"`{name}` is a rule, and a grammar given by name",
-                    "give the grammar another name",
+                message = f"`{name}` is a rule, and a grammar given by name"
+                root.problems.at(
+                    root.module.known.get(name), "G004", message, "give the grammar another name"
                 )
-                root.problems.at(root.module.known.get(name), "G004", message, help)
                 continue
             span = Span(0, 0, problems.source)
             inner = f"%grammar.{name}"
@@ -158,35 +140,16 @@ class _Loader:
             file.module.define(tree.RuleDefinition(name, tree.Terminal(RuleRef(inner), span), span))
             file.meaning[name] = root.meaning[name] = (file, name)
 
-    def _resolve_import(
-        self, file: _File, source: _File | None, wanted: Import, outer: Name, local: Name
-    ) -> None:
-        if local.name in file.meaning:
-            help = f"import it under another name: `{outer.name} as {local.name}-2`"
-            message = f"`{local.name}` is imported and defined"
-            file.problems.at(local.span, "G004", message, help, "a second meaning")
-            return
-        if source is None:
-            file.meaning[local.name] = (file, local.name)  # the failed import is reported already
-            return
-        if outer.name not in source.module.known:
-            close = similar(outer.name, source.module.known)
-            help = f"did you mean `{close}`?" if close else ""
-            message = f"`{wanted.target}` has no rule `{outer.name}`"
-            file.problems.at(outer.span, "G014", message, help, "nothing to import")
-        file.meaning[local.name] = (source, outer.name)
-
     def report_undefined(self) -> None:
         """Report undefined names, and restrictions and directives that cannot be used."""
         for file in self.files:
             module, problems = file.module, file.problems
-            text = self.sources.texts[problems.source].text
             self._report_undefined(file)
             lexical = {name.name for name in module.lexical}
             for name in module.syntactic:
                 if name.name in lexical:
                     problems.at(name.span, "G018", f"`{name.name}` is both %lexical and %syntactic")
-            _explain_names(file, text)
+            _explain_names(file)
             for node in module.nodes():
                 if isinstance(node, Prefix) and node.op == "!>>":
                     follow_restriction(node.item, module, problems)
@@ -201,24 +164,20 @@ class _Loader:
             if name in file.meaning or name in reported:
                 continue
             reported.add(name)
-            message, help = f"undefined rule `{name}`", self._undefined_help(name, file)
+            message, help = f"undefined rule `{name}`", self._undefined_help(use, file)
             file.problems.at(use.span, "G003", message, help, "no rule of this name")
 
-    def _undefined_help(self, name: str, file: _File) -> str:
+    def _undefined_help(self, use: Name, file: _File) -> str:
         for separator in "-.":
-            left, _, right = name.partition(separator)
+            left, _, right = use.name.partition(separator)
             if right and (not left or left in file.meaning) and right.strip("-.") in file.meaning:
                 meaning = "to subtract" if separator == "-" else "to mean any character"
                 return f"a `{separator}` inside a name is part of it; put blanks around it {meaning}"
-        close = self.sources.suggest(name, file.meaning)
-        if not close:
-            return f'define it, `{name} ::= …`, or put text to be matched into quotes: `"{name}"`'
-        span = file.module.known.get(close)
-        return f"did you mean `{close}`" + (f" (line {self.sources.line_of(span)})?" if span else "?")
+        return self.meant(use, file.meaning, file.module.known.get)
 
     def choose_start(self, start: str | None) -> str:
         """Return the local name of the start rule, or report that there is none."""
-        root = self.files[0]
+        root = self.root
         if start is None:
             first = next(iter(root.module.known), DEFAULT_START)
             start = DEFAULT_START if DEFAULT_START in root.meaning else first
@@ -227,9 +186,8 @@ class _Loader:
                 help = 'a rule looks like `root ::= "text"`'
                 root.problems.add("G016", "the grammar has no rules", 0, 0, help=help)
         elif start not in root.meaning:
-            close = similar(start, root.meaning)
             names = ", ".join(f"`{name}`" for name in list(root.module.known)[:8])
-            help = f"did you mean `{close}`?" if close else f"pass start=…, one of {names}"
+            help = advice(start, root.meaning, f"pass start=…, one of {names}")
             root.problems.at(None, "G016", f"the start rule `{start}` is not defined", help)
         return start
 
@@ -242,7 +200,7 @@ class _Loader:
         for file in self.files:
             names = {local: f.prefix + name for local, (f, name) in file.meaning.items()}
             made[file.problems.source] = FileRules(file.module, file.prefix, names)
-        root = self.files[0]
+        root = self.root
         rules: dict[str, Rule] = {}
         pending = [(root, name) for name in reversed(root.module.rules)]
         pending.insert(0, root.meaning[start])
@@ -292,15 +250,17 @@ class _Loader:
         return (given[0].module.stack or ()) if given else ()
 
 
-def _explain_names(file: _File, text: str) -> None:
+def _explain_names(file: _File) -> None:
     """Explain an unknown directive that has the name of a rule, if there is such a rule."""
     for index, problem in enumerate(file.problems.found):
         span = problem.span
         if problem.code != "G012" or span is None:
             continue
-        name = text[span.start + 1 : span.end]
+        name = file.text[span.start + 1 : span.end]
         if name in file.meaning:
-            help = f"`{name}` is a rule or a grammar given by name: write it without `{text[span.start]}`"
+            help = (
+                f"`{name}` is a rule or a grammar given by name: write it without `{file.text[span.start]}`"
+            )
             file.problems.found[index] = replace(problem, help=help)
 
 

@@ -18,7 +18,7 @@ from stackmask.grammar.ir import Span
 from stackmask.grammar.notation.layout import Syntax
 from stackmask.grammar.notation.tree import Module, read_json, without_surrogates
 from stackmask.grammar.source.diagnostics import Collector
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import spend, uncounted
 
 if TYPE_CHECKING:
@@ -248,9 +248,8 @@ def report_character(text: str, start: int, problems: Collector) -> None:
     elif char in _KNOWN:
         word = match[0] if (match := _SIGNED_WORD.match(text, start)) else char
         what, known = _KNOWN[char]
-        close = _ELSEWHERE.get(word) or similar(word, known)
         code, message, end = "G012", f"unknown {what} `{word}`", start + len(word)
-        help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
+        help = advice(_ELSEWHERE.get(word, word), known)
     elif char == "\\" and (escape := _ESCAPE.match(text, start)):
         message, end = f"unexpected `{escape[0]}`", escape.end()
         help = f"write it as a class, `[{escape[0]}]`, or in a pattern, `/{escape[0]}+/`"

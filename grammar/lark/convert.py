@@ -18,7 +18,7 @@ from stackmask.grammar.ir import CharClass, Expr, Literal, RuleRef, Sequence, Sp
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
 from stackmask.grammar.ir.dump import dump_expr
 from stackmask.grammar.lark.frontend import BodyScope, LarkRules, LoadedLark, OnUnsupported, load_lark
-from stackmask.grammar.lark.modules import File
+from stackmask.grammar.lark.modules import LarkFile
 from stackmask.grammar.lark.parser import COMMENT, read_tokens
 from stackmask.grammar.notation.layout import WIDTH, lay_out
 from stackmask.grammar.notation.tree import Group, Name, Node, Pattern, RuleDefinition, Terminal, Text
@@ -136,7 +136,7 @@ class _Rules(LarkRules):
             return [terminal]
         return [RuleRef(self.compound.setdefault(terminal, f"%terminal.{len(self.compound)}"))]
 
-    def keep(self, node: Node, file: File, made: Expr) -> None:
+    def keep(self, node: Node, file: LarkFile, made: Expr) -> None:
         """Keep the source text of a terminal if it has the same meaning in EBNF."""
         if isinstance(made, _SINGLE) or made in self.words or not isinstance(node, Text | Pattern):
             return

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import EPSILON, Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice, derives, referred, rewrite, sequence
 from stackmask.grammar.lark.indentation import NAMES, NEWLINES, Indentation, Unmatched
 from stackmask.grammar.lark.lexemes import ATOMS, Lexeme, Preference, TooManyVariants, factored, with_parts
-from stackmask.grammar.lark.modules import Entry, File, LarkReport, Loader, Notes
+from stackmask.grammar.lark.modules import Entry, LarkFile, LarkLoader, LarkReport, Notes
 from stackmask.grammar.lark.parser import changed, holds
 from stackmask.grammar.lark.terminals import Flavor, TerminalPart, Terminals
 from stackmask.grammar.normalize.graph import solve
@@ -33,6 +33,7 @@ OnUnsupported = Literal["error", "relax"]
 LINES_RULE: Final = "%lines"  # begins a grammar with blocks
 MAX_INSTANCES: Final = 20_000  # templates with their arguments
 MAX_SHOWN: Final = 60  # characters of the name of one
+InstanceKey: TypeAlias = tuple[str, tuple[tuple[str, ...], ...]]  # the name of a rule, and its arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,14 @@ class Bound:
 
     key: tuple[str, ...]
     node: Node | None = None
-    file: File | None = None
+    file: LarkFile | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BodyScope:
     """The context of a body: its file, and the parameters of its template, if any."""
 
-    file: File
+    file: LarkFile
     bound: Mapping[str, Bound] = field(default_factory=dict)
     number: int = 0  # of a rule that counts
 
@@ -56,11 +57,11 @@ class BodyScope:
 class LarkRules:
     """Builds the rules that the start rule needs."""
 
-    def __init__(self, loader: Loader, terminals: Terminals, notes: Notes, relax: bool) -> None:
+    def __init__(self, loader: LarkLoader, terminals: Terminals, notes: Notes, relax: bool) -> None:
         self.loader, self.terminals, self.notes, self.relax = loader, terminals, notes, relax
         self.entries = loader.entries
         self.rules: dict[str, Rule] = {}
-        self.instances: dict[tuple[str, tuple[Bound | tuple[str, ...], ...]], str] = {}
+        self.instances: dict[InstanceKey, str] = {}
         self.pending: list[tuple[str, Entry, Mapping[str, Bound], int]] = []
         self.used: set[str] = set()
         self.skip: Expr | None = None
@@ -200,7 +201,7 @@ class LarkRules:
         self.lexemes[name] = Lexeme(strings, entry.is_lazy, most)
         self.rules[name] = Rule(name, strings, entry.span)
 
-    def piece(self, node: Node, file: File) -> TerminalPart:
+    def piece(self, node: Node, file: LarkFile) -> TerminalPart:
         """Return the expression for a node of a terminal. The names in the node have rules."""
         for use in names_in(node):
             full = file.full(use.name)
@@ -335,18 +336,11 @@ class LarkRules:
                 scope.file.problems.at(node.span, "G018", problem)
             return EPSILON
         values = tuple(self.bind(argument, scope) for argument in arguments)
-        key = (full, tuple(value.key for value in values))
-        made = self.instances.get(key)
-        if made is None:
-            if len(self.instances) >= MAX_INSTANCES:
-                self.too_many(node, scope)
-                return EPSILON
-            shown = ", ".join(value.key[-1][:MAX_SHOWN] for value in values)
-            made = self.instances[key] = self.instance_name(full, f"{{{shown}}}")
-            self.pending.append((made, entry, dict(zip(entry.parameters, values, strict=True)), 0))
-            if full not in self.used:
-                self.used.add(full)
-        return RuleRef(made, span=node.span)
+        shown = ", ".join(value.key[-1][:MAX_SHOWN] for value in values)
+        inner = BodyScope(scope.file, dict(zip(entry.parameters, values, strict=True)))
+        return self.rule_with(
+            node, scope, (full, tuple(value.key for value in values)), f"{{{shown}}}", inner
+        )
 
     def counted(self, node: tree.CountedUse, scope: BodyScope) -> Expr:
         """Return a reference to a rule with a number, which will be lowered later."""
@@ -358,20 +352,29 @@ class LarkRules:
         if entry is None or not entry.counts:  # which is reported
             return EPSILON
         number = changed(node.value, scope.number)
-        key = full, (("number", str(number)),)
-        if key not in self.instances:
+        inner = BodyScope(scope.file, {}, number)
+        return self.rule_with(node, scope, (full, (("number", str(number)),)), f"::{number}", inner)
+
+    def rule_with(
+        self, node: Use | tree.CountedUse, scope: BodyScope, key: InstanceKey, shown: str, inner: BodyScope
+    ) -> Expr:
+        """Return a reference to a rule with arguments or a number, which will be lowered later.
+
+        ``shown``: what the name of the rule says of them; ``inner``: the same for its bodies.
+        """
+        name = self.instances.get(key)
+        if name is None:
             if len(self.instances) >= MAX_INSTANCES:
                 self.too_many(node, scope)
                 return EPSILON
-            self.instances[key] = self.instance_name(full, f"::{number}")
+            full = key[0]
+            name = full + shown
+            if len(name) > MAX_SHOWN or name in self.rules:
+                name = f"{full[:MAX_SHOWN]}{{{len(self.instances)}}}"
+            self.instances[key] = name
             self.used.add(full)
-            self.pending.append((self.instances[key], entry, {}, number))
-        return RuleRef(self.instances[key], span=node.span)
-
-    def instance_name(self, full: str, shown: str) -> str:
-        if len(full) + len(shown) > MAX_SHOWN or full + shown in self.rules:
-            return f"{full[:MAX_SHOWN]}{{{len(self.instances)}}}"
-        return full + shown
+            self.pending.append((name, self.entries[full], inner.bound, inner.number))
+        return RuleRef(name, span=node.span)
 
     def bind(self, argument: Node, scope: BodyScope) -> Bound:
         """Return the value of an argument."""
@@ -431,7 +434,7 @@ def load_lark(
     flavor: Flavor = "python",
     on_unsupported: OnUnsupported = "error",
     given: Collection[str] = (),
-    rules: Callable[[Loader, Terminals, Notes, bool], LarkRules] = LarkRules,
+    rules: Callable[[LarkLoader, Terminals, Notes, bool], LarkRules] = LarkRules,
 ) -> LoadedLark:
     """Build the rules of a Lark text.
 
@@ -446,7 +449,7 @@ def load_lark(
     if flavor not in FLAVORS:
         raise ArgumentError(f"no regex flavour `{flavor!s:.60}`; there are: {', '.join(FLAVORS)}")
     enter("reading the grammar")
-    loader = Loader(as_json=flavor != "python")
+    loader = LarkLoader(as_json=flavor != "python")
     loader.load(text, name, base)
     notes = Notes()
     reader = _LarkReader(flavor, on_unsupported == "relax", given, notes, rules)
@@ -470,10 +473,10 @@ class _LarkReader:
     relax: bool
     given: Collection[str]
     notes: Notes
-    rules: Callable[[Loader, Terminals, Notes, bool], LarkRules]
-    files: list[File] = field(default_factory=list)
+    rules: Callable[[LarkLoader, Terminals, Notes, bool], LarkRules]
+    files: list[LarkFile] = field(default_factory=list)
 
-    def read(self, loader: Loader, start: str | None) -> tuple[LarkRules, str, str]:
+    def read(self, loader: LarkLoader, start: str | None) -> tuple[LarkRules, str, str]:
         """Return the loaded rules, the initial rule, and the start rule."""
         loader.check_names(self.given)
         is_broken = bool(loader.root.problems.found)  # else it is Lark, whatever it is asked to begin with
@@ -501,7 +504,7 @@ class _LarkReader:
         loader.sources.stop_on_problems(None)
         return made, begin, first
 
-    def add_nested(self, outer: Loader, made: LarkRules, begin: str) -> None:
+    def add_nested(self, outer: LarkLoader, made: LarkRules, begin: str) -> None:
         """Add the rules of nested grammars. Each grammar is added once, with separate names."""
         todo = [(outer, [*made.rules.values()])]
         has_blocks = begin == LINES_RULE
@@ -510,9 +513,11 @@ class _LarkReader:
             used = {name for rule in rules for name in referred(rule.body) if name[:6] == "%lark."}
             for file in loader.files:
                 for name in sorted(file.module.nested.keys() & used - made.rules.keys()):
-                    inner = Loader(loader.sources)
+                    inner = LarkLoader(loader.sources)
                     inner.load_module(
-                        File(file.module.nested[name], file.text, file.folder, file.problems, path=file.path)
+                        LarkFile(
+                            file.module.nested[name], file.text, file.folder, file.problems, path=file.path
+                        )
                     )
                     own, begin, _ = self.read(inner, DEFAULT_START)
                     if begin == LINES_RULE and has_blocks and own.layout:
@@ -537,7 +542,7 @@ class _LarkReader:
                     todo.append((inner, found))
 
 
-def _choose_start(loader: Loader, start: str | None) -> str:
+def _choose_start(loader: LarkLoader, start: str | None) -> str:
     """Return the start rule, or report that there is none."""
     entries = loader.entries
     if start is None:

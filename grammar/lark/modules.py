@@ -16,22 +16,31 @@ from typing import Final, Literal
 from stackmask.grammar.ir import RuleRef, SourceText, Span
 from stackmask.grammar.lark.parser import is_terminal_name, parse_module
 from stackmask.grammar.notation import tree
-from stackmask.grammar.notation.loading import SourceFiles
+from stackmask.grammar.notation.modules import File, Found, Loader, Notation, SourceFiles
 from stackmask.grammar.notation.tree import Import, Name, Node, Use
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.notes import NoteReport
+from stackmask.grammar.source.similar import advice, similar
 from stackmask.grammar.source.work import spend, uncounted
 
 SUFFIX: Final = ".lark"
 MAX_FILES: Final = 200  # imports, those of imported files included
 MAX_NOTES: Final = 1_000
+NOTATION: Final = Notation(
+    "Lark",
+    "Grammar.from_lark",
+    SUFFIX,
+    "`.{}`",
+    "defines no",
+    'define it, `{0}: …`, or put text into quotes: `"{0}"`',
+)
 Kind = Literal["narrowed", "annotation", "relaxed"]
 GIVEN: Final = "%grammar."  # before the names of grammars given by name
 _CLASS: Final = re.compile(r"[A-Za-z0-9]-[A-Za-z0-9]")
 
 
 @dataclass(slots=True, eq=False)
-class File:
+class LarkFile(File):
     """A file imported at one place. ``names``: full names of the definitions that the importing file names.
 
     ``again``: definitions imported under a second name: their name in this file, and their name in the
@@ -39,14 +48,8 @@ class File:
     of all its imports, even of missing ones.
     """
 
-    module: tree.Module
-    text: str
-    folder: Path | None
-    problems: Collector
-    prefix: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    importer: File | None = None
-    path: Path | None = None
+    importer: LarkFile | None = None
     again: list[tuple[Name, Name]] = field(default_factory=list)
     imported: dict[str, tuple[Name, Import]] = field(default_factory=dict)
     wanted: frozenset[str] = field(init=False)
@@ -56,7 +59,7 @@ class File:
 
     def full(self, name: str) -> str:
         """Return the full name of a definition of this file in the whole grammar. Cost: linear in the importers."""
-        file: File | None = self
+        file: LarkFile | None = self
         while file is not None and file.importer is not None:
             spend(len(name) // 16)
             given = file.names.get(name)
@@ -81,7 +84,7 @@ class Entry:
     is_terminal: bool
     parameters: tuple[str, ...]
     span: Span
-    bodies: list[tuple[Node, File]]
+    bodies: list[tuple[Node, LarkFile]]
     priority: int | None = None
     attributes: Mapping[str, tree.Attribute] = field(default_factory=dict)
     counts: bool = False
@@ -97,38 +100,22 @@ class Entry:
         return bool(self.attributes.keys() & {"lazy", "suffix", "stop"})
 
 
-class Loader:
+class LarkLoader(Loader[LarkFile]):
     """The files of a grammar, and their definitions."""
 
     def __init__(self, sources: SourceFiles | None = None, as_json: bool = False) -> None:
-        parse = partial(_parsed_module, as_json=as_json)
-        self.sources = sources or SourceFiles(parse, "Lark", "Grammar.from_lark")
-        self.files: list[File] = []
+        super().__init__(sources or SourceFiles(partial(_parsed_module, as_json=as_json), NOTATION))
         self.entries: dict[str, Entry] = {}
-
-    @property
-    def root(self) -> File:
-        return self.files[0]
-
-    @property
-    def parts(self) -> dict[str, tree.Part]:
-        """Return all parts in other languages."""
-        return {name: part for file in self.files for name, part in file.module.parts.items()}
 
     def load(self, text: str, name: str, folder: Path | None) -> None:
         """Read a text and its imports. Problems are recorded in the files."""
         module, problems = self.sources.parsed(text, name, None)
-        self.load_module(File(module, text, folder, problems))
+        self.load_module(LarkFile(module, text, folder, problems))
 
-    def load_module(self, root: File) -> None:
+    def load_module(self, root: LarkFile) -> None:
         """Read the imports of a file, and its definitions."""
         self.files.append(root)
-        for file in self.files:  # grows while files are added
-            groups: dict[tuple[bool, str], list[Import]] = {}
-            for one in file.module.imports:
-                groups.setdefault((one.is_path, one.target), []).append(one)
-            for group in groups.values():
-                self._import(file, group)
+        self.follow_imports()
         # what is imported is there before what changes it
         for file in reversed(self.files):
             for declared in file.module.declared:
@@ -140,44 +127,41 @@ class Loader:
 
     # -- imports ----------------------------------------------------------------------------------
 
-    def _import(self, file: File, group: list[Import]) -> None:
+    def add_imported(self, file: LarkFile, group: list[Import], found: Found | None) -> None:
         """Add a file for the imports from one place."""
         wanted = group[0]
+        if found is None:
+            return
         if len(self.files) >= MAX_FILES:
             help = "imports that lead to each other never end"
             file.problems.at(wanted.span, "G013", f"more than {MAX_FILES} imports", help)
             return
-        found = self._find(file, wanted)
-        if found is None:
-            return
-        name, text, path = found
+        path = None if found.path is None else found.path.resolve()
         spend(1_000)
-        outer: File | None = file
+        outer: LarkFile | None = file
         while outer is not None and path is not None:
             if outer.path == path:
-                file.problems.at(wanted.span, "G013", f"`{name}` imports itself")
+                file.problems.at(wanted.span, "G013", f"`{found.name}` imports itself")
                 return
             outer = outer.importer
-        module, problems = self.sources.parsed(text, name, path)
+        module, problems = self.sources.parsed(found.text, found.name, path)
         known = {*module.known, *(name.name for name in module.declared)}
         known.update(here.name for inner in module.imports for _, here in inner.items)
         names: dict[str, str] = {}
-        again: list[tuple[Name, Name]] = []
-        renamed: set[str] = set()
+        again: dict[str, tuple[Name, Name]] = {}
         for one in group:
             for there, here in one.items:
                 spend(4)
                 self._check_import(file, wanted.target, there, here, known)
                 if not self._is_free(file, there, here, one):
                     continue
-                if names.setdefault(there.name, here.name) != here.name and here.name not in renamed:
-                    renamed.add(here.name)
-                    again.append((there, here))  # mutant: named-again
+                if names.setdefault(there.name, here.name) != here.name:
+                    again.setdefault(here.name, (there, here))  # mutant: named-again
+        prefix, others = wanted.target.replace(".", "__"), [*again.values()]
         folder = path.parent if path is not None else None
-        prefix = wanted.target.replace(".", "__")
-        self.files.append(File(module, text, folder, problems, prefix, names, file, path, again))
+        self.files.append(LarkFile(module, found.text, folder, problems, path, prefix, names, file, others))
 
-    def _is_free(self, file: File, there: Name, here: Name, wanted: Import) -> bool:
+    def _is_free(self, file: LarkFile, there: Name, here: Name, wanted: Import) -> bool:
         """Return whether no other import uses a name yet; otherwise report the conflict."""
         first, place = file.imported.setdefault(here.name, (there, wanted))
         same = (first.name, place.target, place.is_path) == (there.name, wanted.target, wanted.is_path)
@@ -186,32 +170,20 @@ class Loader:
             file.problems.at(here.span, "G004", f"two things are imported as `{here.name}`", help)
         return same
 
-    def _find(self, file: File, wanted: Import) -> tuple[str, str, Path | None] | None:
-        """Return the name, the text and the path of an import; None if this fails, which is reported."""
-        target, problems = wanted.target, file.problems
-        if wanted.is_path:
-            folder = self.sources.folder(file.folder, f"`.{target}`", wanted, problems)
-            if folder is None:
-                return None
-            path = folder.joinpath(*target.split(".")).with_suffix(SUFFIX)
-            text = self.sources.read(path, wanted, problems)
-            return None if text is None else (str(path), text, path.resolve())
+    def bundled(self, file: LarkFile, wanted: Import) -> Found | None:
+        target = wanted.target
         if target in LIBRARY:
-            return f"lark/{target}{SUFFIX}", LIBRARY[target], None
-        close = similar(target, LIBRARY)
+            return Found(f"lark/{target}{SUFFIX}", LIBRARY[target], None)
         others = f"there are {', '.join(LIBRARY)}; a file beside this one is `.{target}`"
-        help = f"did you mean `{close}`?" if close else others
-        problems.at(wanted.span, "G013", f"`{target}` is not among Lark's bundled terminals here", help)
+        message = f"`{target}` is not among Lark's bundled terminals here"
+        file.problems.at(wanted.span, "G013", message, advice(target, LIBRARY, others))
         return None
 
-    def _check_import(self, file: File, target: str, there: Name, here: Name, known: set[str]) -> None:
+    def _check_import(self, file: LarkFile, target: str, there: Name, here: Name, known: set[str]) -> None:
         """Report a name that is missing or would be renamed to the other kind."""
-        if there.name not in known:
-            close = similar(there.name, known)
-            help = f"did you mean `{close}`?" if close else ""
-            message = f"`{target}` defines no `{there.name}`"
-            file.problems.at(there.span, "G014", message, help, "nothing to import")
-        elif is_terminal_name(there.name) != is_terminal_name(here.name):
+        if self.has(file, target, there, known) and is_terminal_name(there.name) != is_terminal_name(
+            here.name
+        ):
             is_terminal = is_terminal_name(there.name)
             kind = "a terminal" if is_terminal else "a rule"
             help = f"write `-> {here.name.upper() if is_terminal else here.name.lower()}`"
@@ -220,7 +192,7 @@ class Loader:
 
     # -- definitions ------------------------------------------------------------------------------
 
-    def _define(self, file: File, definition: tree.RuleDefinition) -> None:
+    def _define(self, file: LarkFile, definition: tree.RuleDefinition) -> None:
         spend(8)
         own, how, span, problems = definition.name, definition.how, definition.span, file.problems
         name = file.full(own)
@@ -266,7 +238,7 @@ class Loader:
             definition.counts,
         )
 
-    def _declare(self, file: File, declared: Name) -> None:
+    def _declare(self, file: LarkFile, declared: Name) -> None:
         name = file.full(declared.name)
         known = self.entries.get(name)
         if known is not None:
@@ -275,7 +247,7 @@ class Loader:
             return
         self.entries[name] = Entry(name, is_terminal_name(declared.name), (), declared.span, [])
 
-    def _name_again(self, file: File, there: Name, here: Name) -> None:
+    def _name_again(self, file: LarkFile, there: Name, here: Name) -> None:
         """Define a second name of an import as a reference to the first name."""
         spend(8)
         importer = file.importer
@@ -301,7 +273,8 @@ class Loader:
         todo: dict[str, None] = {}
         for node in self.root.module.skips:
             self._visit(node, self.root, (), todo, given)
-        todo.update((entry.name, None) for entry in self.entries.values() if self._is_own(entry))
+        own = [entry for entry in self.entries.values() if any(file is self.root for _, file in entry.bodies)]
+        todo.update((entry.name, None) for entry in own)
         seen: set[str] = set()
         while todo:
             name, _ = todo.popitem()
@@ -315,13 +288,10 @@ class Loader:
                     if value is not None and not isinstance(value, int):
                         self._visit(value, file, (), todo, given)
 
-    def _is_own(self, entry: Entry) -> bool:
-        return any(file is self.root for _, file in entry.bodies)
-
     def _visit(
         self,
         node: Node,
-        file: File,
+        file: LarkFile,
         parameters: tuple[str, ...],
         todo: dict[str, None],
         given: Collection[str],
@@ -352,7 +322,7 @@ class Loader:
                 elif isinstance(part, Use) or entry.parameters:
                     _check_arguments(file, part, entry)
 
-    def _undefined(self, file: File, part: Name | Use | tree.CountedUse) -> None:
+    def _undefined(self, file: LarkFile, part: Name | Use | tree.CountedUse) -> None:
         name, span = part.name, part.span
         if name in file.module.known or name in file.wanted:
             return  # what is wrong with its definition or its import is reported
@@ -367,28 +337,22 @@ class Loader:
             help = f"`%import {library}.{name}`"
         elif other in self.entries:
             help = f"did you mean `{other}`?"
-        elif (close := self.sources.suggest(name, self.entries)) is None:
-            help = f'define it, `{name}: …`, or put text into quotes: `"{name}"`'
         else:
-            place = self.entries[close].span
-            line = self.sources.line_of(place)
-            help = f"did you mean `{close}`" + (f" (line {line})?" if place.source == span.source else "?")
+            help = self.meant(part, self.entries, lambda close: self.entries[close].span)
         file.problems.at(span, "G003", f"undefined {kind} `{name}`", help, f"no {kind} of this name")
 
 
-def _check_given(file: File, part: tree.Terminal, name: str, given: Collection[str]) -> None:
+def _check_given(file: LarkFile, part: tree.Terminal, name: str, given: Collection[str]) -> None:
     if name in given:
         return
     close = similar(name, given)
-    help = f"there are {', '.join(list(given)[:10])}"
+    help = f"did you mean `@{close}`?" if close else f"there are {', '.join(list(given)[:10])}"
     if not given:
         help = f'pass grammars={{"{name}": …}} to Grammar.from_lark'
-    elif close:
-        help = f"did you mean `@{close}`?"
     file.problems.at(part.span, "G003", f"no grammar `{name}` is given by name", help)
 
 
-def _check_arguments(file: File, part: Name | Use, entry: Entry) -> None:
+def _check_arguments(file: LarkFile, part: Name | Use, entry: Entry) -> None:
     given = len(part.arguments) if isinstance(part, Use) else 0
     wanted = len(entry.parameters)
     if given == wanted or (not given and wanted):  # as an argument itself, which is looked at when it is used
@@ -428,7 +392,7 @@ class LarkNote:
         return f"{self.kind}: {self.place}: `{self.what}`: {self.reason}"
 
 
-class LarkReport:
+class LarkReport(NoteReport[LarkNote]):
     """The differences between the grammar and its source.
 
     ``narrowed``: texts that Lark accepts, but the grammar does not. ``relaxed``: texts that the grammar
@@ -439,24 +403,6 @@ class LarkReport:
 
     def __init__(self, notes: Iterable[LarkNote] = ()) -> None:
         self.notes = list(dict.fromkeys(notes))[:MAX_NOTES]
-
-    @property
-    def narrowed(self) -> list[LarkNote]:
-        return [note for note in self.notes if note.kind == "narrowed"]
-
-    @property
-    def annotations(self) -> list[LarkNote]:
-        return [note for note in self.notes if note.kind == "annotation"]
-
-    @property
-    def relaxed(self) -> list[LarkNote]:
-        return [note for note in self.notes if note.kind == "relaxed"]
-
-    def __repr__(self) -> str:
-        return f"<LarkReport: {len(self.notes)} notes>"
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
 
 
 class Notes:

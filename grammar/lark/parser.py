@@ -28,7 +28,7 @@ from stackmask.grammar.notation.tree import (
 )
 from stackmask.grammar.regex.pattern.reader import MAX_COUNT, read_number
 from stackmask.grammar.source.diagnostics import Collector
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import spend
 
 How = Literal["define", "override", "extend"]
@@ -433,9 +433,7 @@ class _LarkParser(TreeMaker):
             case "%extend":
                 self.definition("extend")
             case _:
-                close = similar(token.text, DIRECTIVES)
-                help = f"did you mean `{close}`?" if close else f"there are {', '.join(DIRECTIVES)}"
-                help = _DIRECTIVE_CURES.get(token.text, help)
+                help = _DIRECTIVE_CURES.get(token.text) or advice(token.text, DIRECTIVES)
                 message = f"unknown directive `{token.text}`"
                 raise self.fail(message, token, label="no such directive", help=help, code="G012")
 
@@ -566,9 +564,8 @@ class _LarkParser(TreeMaker):
             if word in found:
                 self.problems.at(place, "G018", f"`{word}` is given twice", "leave one out", "again")
             elif word not in ATTRIBUTES:
-                close = similar(word, ATTRIBUTES)
-                help = f"did you mean `{close}`?" if close else f"there are {', '.join(ATTRIBUTES)}"
-                self.problems.at(place, "G018", f"the attribute `{word}` is not supported", help)
+                problem = f"the attribute `{word}` is not supported"
+                self.problems.at(place, "G018", problem, advice(word, ATTRIBUTES))
             else:
                 found[word] = tree.Attribute(value, place)
         if self.token.kind != "]":

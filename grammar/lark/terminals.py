@@ -27,7 +27,7 @@ from stackmask.grammar.languages.forms import (
     paths,
     repeated,
 )
-from stackmask.grammar.lark.modules import Entry, File, Notes
+from stackmask.grammar.lark.modules import Entry, LarkFile, Notes
 from stackmask.grammar.notation import tree as syntax
 from stackmask.grammar.notation.tree import Name, Node, names_in
 from stackmask.grammar.regex.automaton import Whole, looks_before, restrictable, whole_strings
@@ -131,7 +131,7 @@ class Terminals:
                         todo.append((other, False))
         return self.pieces[name]
 
-    def _recursion(self, use: Name, file: File) -> None:
+    def _recursion(self, use: Name, file: LarkFile) -> None:
         message = f"the terminal `{use.name}` leads back to itself"
         help = f"only rules are recursive: write it small, `{use.name.lower()}`"
         file.problems.at(use.span, "G018", message, help, "recursion")
@@ -139,7 +139,7 @@ class Terminals:
     # -- parts ------------------------------------------------------------------------------------
 
     # recursion is as deep as the syntax tree, which expressions.MAX_DEPTH limits
-    def build(self, node: Node, file: File) -> TerminalPart:
+    def build(self, node: Node, file: LarkFile) -> TerminalPart:
         """Return the part for a node of a terminal; unsupported nodes are reported."""
         spend(8)
         match node:
@@ -192,14 +192,14 @@ class Terminals:
         self.patterns[value, "i" if flags else "="] = piece
         return piece
 
-    def pattern(self, node: syntax.Pattern, file: File) -> TerminalPart:
+    def pattern(self, node: syntax.Pattern, file: LarkFile) -> TerminalPart:
         key = node.value, f"/{node.flags}"
         known = self.patterns.get(key)
         if known is None:
             known = self.patterns[key] = self._read(node, file)
         return known
 
-    def _read(self, node: syntax.Pattern, file: File) -> TerminalPart:
+    def _read(self, node: syntax.Pattern, file: LarkFile) -> TerminalPart:
         flags = "".join(sorted(set(node.flags) - {"l"}))
         if "l" in node.flags:
             place = Span(node.span.end - len(node.flags), node.span.end, node.span.source)
@@ -228,7 +228,7 @@ class Terminals:
         part = TerminalPart(found.node, expr, known, size, low, high, length, written, added, found.asserted)
         return replace(part, is_open=is_open, follow=follow)
 
-    def name(self, node: Name, file: File) -> TerminalPart:
+    def name(self, node: Name, file: LarkFile) -> TerminalPart:
         full = file.full(node.name)
         entry = self.entries.get(full)
         if entry is None:
@@ -300,7 +300,7 @@ class Terminals:
 
     # -- whole terminals --------------------------------------------------------------------------
 
-    def finish(self, piece: TerminalPart, span: Span, file: File, name: str = "") -> Expr:
+    def finish(self, piece: TerminalPart, span: Span, file: LarkFile, name: str = "") -> Expr:
         """Return the strings that a pattern matches as a whole."""
         what = name or file.text[span.start : min(span.end, span.start + MAX_SHOWN)]
         if piece.paths.is_empty and not piece.asserted and piece.expr != ir.EPSILON:
@@ -313,7 +313,7 @@ class Terminals:
             return piece.expr
         return self._automaton(piece, span, file, what)
 
-    def _automaton(self, piece: TerminalPart, span: Span, file: File, what: str) -> Expr:
+    def _automaton(self, piece: TerminalPart, span: Span, file: LarkFile, what: str) -> Expr:
         before = looks_before(piece.tree) if piece.asserted and piece.size <= MAX_PARTS else None
         if before is not None:
             problem = f"{before.what} depends on the text before the terminal"
@@ -344,7 +344,7 @@ class Terminals:
             )
         return options[0] if len(options) == 1 else Choice(tuple(options))
 
-    def _refuse(self, file: File, span: Span, problem: str, help: str) -> Expr:
+    def _refuse(self, file: LarkFile, span: Span, problem: str, help: str) -> Expr:
         file.problems.at(span, "G009", problem, help)
         return ir.EPSILON
 
@@ -388,7 +388,7 @@ def _rank(piece: TerminalPart) -> tuple[int, int, int]:
     return -piece.high, -piece.low, -piece.value  # mutant: widest-first
 
 
-def _options(entry: Entry) -> list[tuple[Node, File]]:
+def _options(entry: Entry) -> list[tuple[Node, LarkFile]]:
     """Return the alternatives of a terminal in Lark's order: first those added by `%extend`, newest first."""
     if not entry.bodies:
         return []

@@ -9,7 +9,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.normalize.graph import facts, reachable, reference_graph, solve
 from stackmask.grammar.normalize.nullable import Ends, ends_of, rule_ends
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 from stackmask.grammar.source.work import spend
 
 ALL_BYTES: Final = (1 << 256) - 1
@@ -84,8 +84,7 @@ def check_wellformed(ruleset: ir.RuleSet) -> None:
 def _hint(name: str, ruleset: ir.RuleSet) -> str:
     if len(ruleset.rules) > MAX_NAMES_SHOWN:
         return ""
-    close = similar(name, ruleset.rules)
-    return f"did you mean `{close}`?" if close else ""
+    return advice(name, ruleset.rules, "")
 
 
 # --------------------------------------------------------------------------------------------------------

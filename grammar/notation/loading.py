@@ -1,4 +1,4 @@
-"""The files of a grammar: their imports are read, and all problems reported."""
+"""What loading a grammar takes in either notation: its skip rule, and what a text is that is no grammar."""
 
 from __future__ import annotations
 
@@ -6,28 +6,18 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, SourceText, Span
+from stackmask.grammar.ir import Expr, Rule, RuleRef, RuleSet, Span
 from stackmask.grammar.ir.build import choice
-from stackmask.grammar.notation.tree import Import, Module, Part
-from stackmask.grammar.source.diagnostics import (
-    Collector,
-    Diagnostic,
-    GrammarError,
-    GrammarFileError,
-    line_and_column,
-)
-from stackmask.grammar.source.files import bundled_names, read_text
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.notation.tree import Part
+from stackmask.grammar.source.files import bundled_names
 from stackmask.grammar.source.visible import escaped
-from stackmask.grammar.source.work import check_text, spend
+from stackmask.grammar.source.work import spend
 
 SKIP_RULE: Final = "%skip"
 START_RULE: Final = "%start"
-MAX_SUGGESTIONS: Final = 20  # looking for similar names compares with every name there is
 
 
 class Loaded(NamedTuple):
@@ -35,75 +25,6 @@ class Loaded(NamedTuple):
 
     rules: RuleSet
     parts: dict[str, Part]
-
-
-class SourceFiles:
-    """The texts of a grammar, each parsed once, with the problems found in them."""
-
-    def __init__(self, parse: Callable[[str, int, Collector], Module], notation: str, method: str) -> None:
-        self.texts: list[SourceText] = []
-        self.problems: list[Collector] = []
-        self._parse, self._notation, self._method = parse, notation, method
-        self._known: dict[tuple[str, Path | None], tuple[Module, Collector]] = {}
-        self._suggestions = 0
-
-    def parsed(self, text: str, name: str, path: Path | None) -> tuple[Module, Collector]:
-        """Return the parsed text, and the problems found. Each text is parsed once."""
-        known = self._known.get((name, path))
-        if known is None:
-            check_text(f"`{name}`", text)
-            problems = self.add(name, text)
-            known = self._known[name, path] = (self._parse(text, problems.source, problems), problems)
-        return known
-
-    def add(self, name: str, text: str) -> Collector:
-        """Add a text, and return the collector for its problems."""
-        self.texts.append(SourceText(name, text))
-        self.problems.append(Collector(len(self.texts) - 1))
-        return self.problems[-1]
-
-    def read(self, path: Path, wanted: Import, problems: Collector) -> str | None:
-        """Return the text of an imported file; None if this fails, which is reported."""
-        try:
-            return read_text(path)
-        except GrammarFileError as error:
-            problems.at(wanted.span, "G013", str(error), "", "imported here")
-            return None
-
-    def folder(self, folder: Path | None, shown: str, wanted: Import, problems: Collector) -> Path | None:
-        """Return the folder to which an imported path is relative; None if missing, which is reported."""
-        if folder is None:
-            message = f"cannot import {shown}: this grammar is not in a file"
-            help = f"load it with Grammar.from_file, or pass base= to {self._method}"
-            problems.at(wanted.span, "G013", message, help, "relative to which folder?")
-        return folder
-
-    def suggest(self, name: str, names: Iterable[str]) -> str | None:
-        """Return the most similar name, but only in the first few calls."""
-        self._suggestions += 1
-        return similar(name, names) if self._suggestions <= MAX_SUGGESTIONS else None
-
-    def line_of(self, span: Span) -> int:
-        """Return the number of a line. This is slow, since it counts the previous lines."""
-        spend(span.start // 8)
-        return line_and_column(self.texts[span.source].text, span.start)[0]
-
-    def stop_on_problems(self, foreign: Callable[[str], Foreign | None] | None) -> None:
-        """Raise an error for a grammar with problems. ``foreign``: recognises texts in another notation.
-
-        Raises: GrammarError.
-        """
-        found: list[Diagnostic] = []
-        for source, problems in zip(self.texts, self.problems, strict=True):
-            other = foreign(source.text) if problems.found and foreign is not None else None
-            if other is None:
-                found += problems.found
-            else:  # all else that is wrong with it comes of this
-                span = Span(other.start, other.end, problems.source)
-                message = f"this is {other.what}, not a grammar of {self._notation}"
-                found.append(Diagnostic("G019", message, span, help=other.cure))
-        if found:
-            raise GrammarError(list(dict.fromkeys(found)), self.texts)
 
 
 def skip_rule(

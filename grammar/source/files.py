@@ -62,10 +62,10 @@ def find_bundled(name: str, version: str | None = None) -> Path:
         cure = f"there are: {', '.join(known)}" if known else "it has no versions"
         raise GrammarFileError(f"no version {version!s:.20} of the bundled grammar `{name}`; {cure}")
     if path is None:
-        from stackmask.grammar.source.similar import similar
+        from stackmask.grammar.source.similar import advice
 
-        close = similar(str(name).lower(), bundled_names())
-        cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
+        known = bundled_names()
+        cure = advice(str(name).lower(), known, f"there are: {', '.join(known)}")
         raise GrammarFileError(f"no bundled grammar `{name!s:.60}`; {cure}")
     return path
 

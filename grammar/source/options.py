@@ -111,16 +111,9 @@ def unknown_option(
     call: str, name: str, known: frozenset[str], elsewhere: Mapping[str, str]
 ) -> ArgumentError:
     """Return the error for an unknown option of a call."""
-    from stackmask.grammar.source.similar import similar
+    from stackmask.grammar.source.similar import advice
 
-    names = known - {"self", "cls"}
-    close = similar(name, sorted(names))
-    if name in elsewhere:
-        cure = f"write {elsewhere[name]}"
-    elif close:
-        cure = f"did you mean `{close}`?"
-    else:
-        cure = f"there are {', '.join(sorted(names))}"
+    cure = f"write {elsewhere[name]}" if name in elsewhere else advice(name, sorted(known - {"self", "cls"}))
     return ArgumentError(f"{call.removesuffix('.__init__')} has no option `{name:.60}`; {cure}")
 
 

@@ -25,7 +25,9 @@ def similar(name: str, names: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def advice(name: object, names: Iterable[str], others: str = "there are") -> str:
-    """Return the suggestion for a name: the most similar name, or else all names."""
+def advice(name: object, names: Iterable[str], other: str | None = None) -> str:
+    """Return the suggestion for a name: the most similar name, else ``other``, by default all names."""
     close = similar(name, names) if isinstance(name, str) else None
-    return f"did you mean `{close}`?" if close else f"{others} {', '.join(names) or 'none'}"
+    if close is None:
+        return f"there are {', '.join(names) or 'none'}" if other is None else other
+    return f"did you mean `{close}`?"

@@ -5,9 +5,7 @@ from __future__ import annotations
 import typer
 from rich.table import Table
 
-from stackmask.grammar.source.diagnostics import GrammarFileError
-from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.files import bundled_names, bundled_path, find_bundled, read_text
 from stackmask.runtime.cli.console import cell, output
 
 
@@ -25,12 +23,7 @@ def describe(text: str) -> str:
 def run_grammars(name: str | None) -> None:
     """Print the table of bundled grammars, or the source of one."""
     if name is not None:
-        path = bundled_path(name)
-        if path is None:
-            close = similar(name.lower(), bundled_names())
-            cure = f"did you mean `{close}`?" if close else f"there are: {', '.join(bundled_names())}"
-            raise GrammarFileError(f"no bundled grammar `{name}`; {cure}")
-        typer.echo(read_text(path).rstrip("\n"))
+        typer.echo(read_text(find_bundled(name)).rstrip("\n"))
         return
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)

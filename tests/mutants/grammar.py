@@ -168,7 +168,7 @@ ROWS = (
     ),
     Mutant(
         "named-again",
-        "again.append((there, here))",
+        "again.setdefault(here.name, (there, here))",
         "pass",
         "What is imported under two names has both.",
         ("tests/grammar/lark/test_imports.py",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice
 
 
 class Keyword(NamedTuple):
@@ -188,8 +188,7 @@ def meant_keyword(keyword: str) -> str:
     """Return a replacement for an unknown keyword; empty if there is no suggestion."""
     if keyword in _MEANT:
         return _MEANT[keyword]
-    close = similar(keyword, sorted(KNOWN - ANNOTATIONS))
-    return f"did you mean `{close}`?" if close else ""
+    return advice(keyword, sorted(KNOWN - ANNOTATIONS), "")
 
 
 def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | None]]:

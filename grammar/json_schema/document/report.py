@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from stackmask.grammar.json_schema.document.drafts import is_unknown, subschema_keys, why_unknown
 from stackmask.grammar.json_schema.document.errors import Where, pointer
+from stackmask.grammar.source.notes import NoteReport
 from stackmask.grammar.source.work import spend
 
 MAX_PLACES: Final = 1000  # at which one note is shown
@@ -40,7 +41,7 @@ class Copied(NamedTuple):
         return marshal.loads(self.data)
 
 
-class Report:
+class Report(NoteReport[Note]):
     """How the grammar of a schema differs from the schema.
 
     ``narrowed``: texts of valid values that the grammar excludes. ``annotations``: keywords that do not
@@ -133,26 +134,8 @@ class Report:
         return self.source.schema() if type(self.source) is Copied else self.source
 
     @property
-    def narrowed(self) -> list[Note]:
-        return [note for note in self.notes if note.kind == "narrowed"]
-
-    @property
-    def annotations(self) -> list[Note]:
-        return [note for note in self.notes if note.kind == "annotation"]
-
-    @property
-    def relaxed(self) -> list[Note]:
-        return [note for note in self.notes if note.kind == "relaxed"]
-
-    @property
     def unknown(self) -> list[Note]:
-        return [note for note in self.notes if note.kind == "unknown"]
-
-    def __repr__(self) -> str:
-        return f"<Report: {len(self.notes)} note{'s' * (len(self.notes) != 1)}>"
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
+        return self.of_kind("unknown")
 
 
 def copied(schema: Any) -> Any:

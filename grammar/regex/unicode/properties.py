@@ -15,7 +15,7 @@ from typing import Final
 
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import CATEGORY_NAMES, Ranges
-from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.similar import advice, similar
 
 # long names, short names and the other spellings of the general categories
 _CATEGORIES: Final[dict[str, str]] = {
@@ -182,10 +182,8 @@ def ecma_property(written: str) -> Ranges:
         raise UnknownProperty(f"the property of strings `{written}` is not supported")
     if written in names["sc"]:
         raise UnknownProperty(f"unknown Unicode property `{written}`", f"did you mean `Script={written}`?")
-    close = similar(written, [*_CATEGORIES, *names["bin"]])
-    raise UnknownProperty(
-        f"unknown Unicode property `{written}`", f"did you mean `{close}`?" if close else ""
-    )
+    hint = advice(written, [*_CATEGORIES, *names["bin"]], "")
+    raise UnknownProperty(f"unknown Unicode property `{written}`", hint)
 
 
 def _loose(name: str) -> str:
@@ -226,10 +224,7 @@ def rust_property(written: str) -> Ranges:
         ranges = _plain(_loose(written))
     if ranges is None:
         known = [*_loose_names()["gc"], *_loose_names()["sc"], *_loose_names()["bin"]]
-        close = similar(_loose(written), known)
-        raise UnknownProperty(
-            f"unknown Unicode property `{written}`", f"did you mean `{close}`?" if close else ""
-        )
+        raise UnknownProperty(f"unknown Unicode property `{written}`", advice(_loose(written), known, ""))
     return charclass.negate(ranges) if negated else ranges
 
 

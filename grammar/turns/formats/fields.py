@@ -125,7 +125,7 @@ class FormatFields:
         known = formats[kind]
         for name in value:
             if name != "type" and name not in known:
-                help = advice(str(name), known, "it has")
+                help = advice(str(name), known, f"it has {', '.join(known) or 'none'}")
                 raise self.wrong(str(name), f"`{kind}` has no option `{name!s:.60}`; {help}")
         self._values = value
         self._known = known

@@ -9,7 +9,7 @@ import pytest
 from oracle.random_lark import LarkJudge, all_texts
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.lark.modules import Loader, Notes
+from stackmask.grammar.lark.modules import LarkLoader, Notes
 from stackmask.grammar.lark.terminals import Terminals
 
 ATOMS = (
@@ -59,7 +59,7 @@ def test_widths_and_lengths() -> None:
         except (lark.exceptions.LarkError, AssertionError, OverflowError):
             continue  # what may be empty
         (pattern,) = (terminal.pattern for terminal in parser.terminals if terminal.name == "T")
-        loader = Loader()
+        loader = LarkLoader()
         loader.load(text, "g", None)
         piece = Terminals(loader.entries, Notes(), "python").piece("T")
         own = piece.low, piece.high, piece.value, piece.written, piece.flags
