@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import Final
 
 from stackmask.grammar import ir
@@ -72,6 +73,10 @@ class ArgumentWriter(ObjectStyle):
         self.pending: list[tuple[str, State | ArrayForm]] = []
         self.has_patterns = False  # a string may then have no way to be written
         self.typed: dict[State, list[tuple[str, ir.Expr]]] = {}
+        begins = style.item.startswith(style.open) and style.item.endswith(style.middle)
+        # the name of a member that is written as an item is
+        self.item_name = style.item[len(style.open) : -len(style.middle)] if begins else ""
+        self.repeats_names = "{name}" in style.close
 
     def run(self) -> ir.RuleSet:
         """Return the rules. Raises: SchemaError and its subclasses."""
@@ -87,8 +92,27 @@ class ArgumentWriter(ObjectStyle):
     # -- objects -------------------------------------------------------------------------------------
 
     def members(self, state: State) -> ir.Expr:
-        """Return the arguments of the objects of a state."""
-        return choice(list(map(self.objects.expression, self.lowering.object_forms(state))))
+        """Return the arguments of the objects of a state, none of which is written as an array of it is."""
+        forms = self.lowering.object_forms(state)
+        name = self.item_name
+        if name and (not state or self.arrays_of(self.lowering.algebra.value(state))):
+            forms = [self.unlike_arrays(form, name, state) for form in forms]
+        return choice(list(map(self.objects.expression, forms)))
+
+    def unlike_arrays(self, form: ObjectForm, name: str, state: State) -> ObjectForm:
+        """Return objects without an undeclared name that begins an item of an array."""
+        if name in form.names or not any(entry.texts.contains(name) for entry in form.classes):
+            return form
+        algebra = self.lowering.algebra
+        reason = (
+            f"an object with `{name}` is left out: it is written as an array is, which may stand there too"
+        )
+        algebra.report.add("narrowed", algebra.where(state), "", reason)
+        return replace(form, names={**form.names, name: None})
+
+    def arrays_of(self, value: StateValue) -> list[ArrayForm]:
+        """Return the arrays that exist among the values of a state."""
+        return [form for form in value.arrays if self.lowering.array_is_productive(form)]
 
     # -- arguments -----------------------------------------------------------------------------------
 
@@ -105,7 +129,7 @@ class ArgumentWriter(ObjectStyle):
         """Return an argument whose name is not declared; it is captured if the markers repeat it."""
         self.has_patterns = self.has_patterns or entry.texts is not self.names
         name = entry.texts.without(form.names).expr()
-        if "{name}" not in self.style.close:
+        if not self.repeats_names:
             return whole(self.parted(name, state))
         return ir.Scope(whole(self.parted(ir.Capture(name, "push"), state, ir.Dynamic("top"))))
 
@@ -195,8 +219,7 @@ class ArgumentWriter(ObjectStyle):
         if value.mask & NULL:
             found.append((types.NULL, self.padded(ir.Literal(b"null"))))
         objects = [form for form in value.objects if lowering.objects.is_productive(form)]
-        arrays = [form for form in value.arrays if lowering.array_is_productive(form)]
-        name = self.style.item.removeprefix(self.style.open).removesuffix(self.style.middle)
+        arrays, name = self.arrays_of(value), self.item_name
         if arrays and name and any(member.name == name for form in objects for member in form.members):
             problem = "an object with it is written as an array is, which may stand here too: rename it"
             raise UnsupportedSchemaError(lowering.place_of_name(name), "", problem)

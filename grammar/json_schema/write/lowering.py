@@ -971,14 +971,11 @@ class ObjectWriter:
             if not (ordered and taken):
                 options = [goes_on(ways, i, taken) for i, ways in enumerate(named)]
             for entry in classes if taken < most or is_open else ():
-                names = entry.texts.without(form.names).expr()
-                if not is_counted:
-                    options.append(goes_on(style.parted(names, entry.state), None, taken))
-                    continue
-                name = self.next_name(names, bool(taken))  # mutant: used-names
+                name, again = entry.texts.without(form.names).expr(), None
+                if is_counted or style.repeats_names:
+                    name, again = self.next_name(name, bool(taken)), self.last_name  # mutant: used-names
                 slot = len(members) + taken if taken < most else None
-                after = min(taken + 1, most)
-                options.append(goes_on(style.parted(name, entry.state, self.last_name), slot, after))
+                options.append(goes_on(style.parted(name, entry.state, again), slot, min(taken + 1, most)))
             if options:
                 writer.rules[f"{prefix}.{taken}"] = ir.Rule(f"{prefix}.{taken}", choice(options))
         some: list[ir.Expr] = [ir.Sequence((brackets.open, ir.RuleRef(f"{prefix}.0")))]

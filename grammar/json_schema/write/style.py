@@ -95,6 +95,7 @@ class ObjectStyle(Protocol):
 
     ``any_order``: members may come in any order. ``compares_keys``: the engine tracks undeclared keys;
     otherwise two of them may be equal if members are not counted, and all come from ``names``.
+    ``repeats_names``: the end of a member repeats its name.
     ``others_beside``: undeclared keys may be mixed with declared ones. ``any_object``: an unconstrained
     object.
     """
@@ -102,6 +103,7 @@ class ObjectStyle(Protocol):
     brackets: Delimiters
     any_order: bool = False
     compares_keys: bool = False
+    repeats_names: bool = False
     others_beside: bool = True
     any_object: ir.Expr | None = None
     names: Texts = ALL

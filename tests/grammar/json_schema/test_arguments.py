@@ -265,6 +265,40 @@ def test_counted_arguments_of_arguments() -> None:
     )
 
 
+def test_markers_repeat_the_names_of_arguments_in_any_order() -> None:
+    number = {"type": "integer"}
+    inner = {"type": "object", "properties": {"d": number}, "additionalProperties": number}
+    schema = {"type": "object", "properties": {"a": number}, "additionalProperties": inner}
+    one = m3("x", m3("y", "1") + m3("d", "2") + m3("z", "3"))
+    check(
+        schema,
+        "minimax_m3_xml",
+        [one, one + m3("a", "1"), m3("a", "1") + one + m3("w", ""), m3("x", "")],
+        [
+            one + one.replace("x>", ">"),
+            one.replace("</x>", "</"),
+            one.replace("</x>", "</z>"),
+            one.replace("</z>", "</y>"),
+            one.replace("</y>", "</x>"),
+            m3("a", "1") * 2 + one,
+        ],
+        any_order=True,
+    )
+
+
+def test_no_object_is_written_as_an_array_is() -> None:
+    number, words = {"type": "integer"}, {"type": "array", "items": {"type": "string"}}
+    thing = {"type": "object", "additionalProperties": number}
+    array = m3("item", "1") + m3("item", "2")
+    mixed = [m3("a", m3("k", "1") + m3("item", "1")), m3("a", m3("item", "1") + m3("k", "1"))]
+    for value in ({}, {"anyOf": [words, thing]}):
+        schema = {"type": "object", "properties": {"a": value}, "additionalProperties": False}
+        check(schema, "minimax_m3_xml", [m3("a", m3("k", "1")), m3("a", array)], mixed)
+        check(schema, "cohere_xml", [cohere("a", "dict", cohere("item", "json", "1"))], [])
+    schema = {"type": "object", "properties": {"a": thing}, "additionalProperties": False}
+    check(schema, "minimax_m3_xml", [*mixed, m3("a", m3("item", "1"))], [])
+
+
 def test_names_that_run_out_are_counted() -> None:
     write = FLAT["qwen_xml"]
     schema = {

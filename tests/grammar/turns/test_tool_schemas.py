@@ -109,3 +109,10 @@ def test_objects_that_are_written_as_arrays() -> None:
     assert raised.value.pointer == "#/properties/a/anyOf/1/properties/item"
     assert grammar_of("minimax_m3", {"type": "object", "properties": {"a": thing}}).report is not None
     assert grammar_of("cohere", schema).report is not None
+    del thing["properties"]
+    thing["additionalProperties"] = {"type": "integer"}
+    report = grammar_of("minimax_m3", {**schema, "additionalProperties": False}).report
+    assert report is not None
+    (note,) = report.narrowed
+    assert note.pointer == "#/tools/1/properties/a"
+    assert note.reason.startswith("an object with `item` is left out")
