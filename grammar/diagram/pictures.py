@@ -78,12 +78,12 @@ class _Pictures:
         return f"{len(self.left_out):,} more rules are not drawn" if self.left_out else ""
 
 
-def svg_text(rules: RuleSet, *, most: int = MAX_RULES) -> str:
+def svg_text(rules: RuleSet) -> str:
     """Return one SVG picture of the rules, one below the other; names link to their rules.
 
     Raises: DiagramError if railroad-diagrams is not installed. Cost: about 1 ms per rule.
     """
-    found = _Pictures(rules, most)
+    found = _Pictures(rules, MAX_RULES)
     out = io.StringIO()
     width = max(_size(diagram)[0] for diagram in found.diagrams.values()) + 2 * MARGIN
     height = float(MARGIN)
@@ -125,13 +125,13 @@ def sections(rules: RuleSet, *, most: int = MAX_RULES) -> str:
     return out.getvalue()
 
 
-def html_text(rules: RuleSet, title: str, *, most: int = MAX_RULES) -> str:
+def html_text(rules: RuleSet, title: str) -> str:
     """Return a self-contained page of the rules. Raises, Cost: as ``svg_text``."""
     shown_title = html.escape(shown(title).replace("␣", " "))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>{shown_title}</title><style>{PAGE_STYLE}{STYLE}</style></head><body>\n<h1>{shown_title}</h1>\n"
-        f"{sections(rules, most=most)}</body></html>\n"
+        f"{sections(rules)}</body></html>\n"
     )
 
 

@@ -168,7 +168,7 @@ def _class_range(first: int, last: int) -> str:
     return f"{_escaped(first, special)}{'' if last == first + 1 else '-'}{_escaped(last, special)}"
 
 
-def _byte_ranges(mask: int) -> str:
+def _runs(mask: int) -> list[tuple[int, int]]:
     runs: list[tuple[int, int]] = []
     for byte in range(256):
         if mask >> byte & 1:
@@ -176,19 +176,16 @@ def _byte_ranges(mask: int) -> str:
                 runs[-1] = (runs[-1][0], byte)
             else:
                 runs.append((byte, byte))
-    return " ".join(f"{a:02x}" if a == b else f"{a:02x}-{b:02x}" for a, b in runs)
+    return runs
+
+
+def _byte_ranges(mask: int) -> str:
+    return " ".join(f"{a:02x}" if a == b else f"{a:02x}-{b:02x}" for a, b in _runs(mask))
 
 
 def _follow_class(mask: int) -> str:
-    runs = [(b, b) for b in range(128) if mask >> b & 1]
-    merged: list[tuple[int, int]] = []
-    for first, last in runs:
-        if merged and merged[-1][1] == first - 1:
-            merged[-1] = (merged[-1][0], last)
-        else:
-            merged.append((first, last))
     beyond = r"\x80-\U0010FFFF" if mask >> 128 else ""
-    return "[" + "".join(_class_range(a, b) for a, b in merged) + beyond + "]"
+    return "[" + "".join(_class_range(a, b) for a, b in _runs(mask & (1 << 128) - 1)) + beyond + "]"
 
 
 def _token(names: tuple[str, ...], ids: tuple[tuple[int, int], ...]) -> str:

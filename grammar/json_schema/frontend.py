@@ -392,7 +392,7 @@ def argument_rules(
     source: Any,
     *,
     style: str,
-    spell: Callable[[str], Expr] | None = None,
+    spell: Callable[[str], Expr],
     excludes: Sequence[str] = (),
     whitespace: Any = None,
     property_order: str = "schema",
@@ -402,14 +402,14 @@ def argument_rules(
     """Return the rules of an object with members between markers, whether they are normalized, and the
     report.
 
-    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: the function that writes a piece of a marker, None to
-    write text. ``excludes``: strings that must not occur in names and strings between markers. ``plain``: as
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: the function that writes a piece of a marker.
+    ``excludes``: strings that must not occur in names and strings between markers. ``plain``: as
     for ``ArgumentWriter.is_plain``. ``profile``: the profile of JSON; "model" allows only a line break or
     nothing between markers.
     Raises: SchemaError and its subclasses.
     """
     from stackmask.grammar.json_schema.write.argument_rules import LINE_BREAK, ArgumentWriter
-    from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
+    from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
 
     if style not in ARGUMENT_STYLES:
         raise SchemaError("", "style", f"{style!r:.60} is not one of json, {', '.join(ARGUMENT_STYLES)}")
@@ -419,7 +419,7 @@ def argument_rules(
     def write(lowering: Lowering) -> RuleSet:
         chosen = ARGUMENT_STYLES[style]
         blanks = LINE_BREAK if profile == "model" else lowering.whitespace.empty
-        writers.append(ArgumentWriter(lowering, chosen, spell or as_text, tuple(excludes), blanks, plain))
+        writers.append(ArgumentWriter(lowering, chosen, spell, tuple(excludes), blanks, plain))
         return writers[-1].run()
 
     spelling: str | None = "plain"

@@ -90,27 +90,8 @@ def regex_rules(pattern: str | bytes, *, flavor: Flavor, flags: str, search: boo
     return RuleSet({"root": rule}, "root", (), (SourceText(SOURCE_NAME, text),))
 
 
-def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
-    """Return whether a pattern is well-formed, even if it has back-references, which ``regex_expr`` refuses.
-
-    Raises: StackmaskError for an unknown flavour or flag.
-    """
-    reader, _ = _reader(pattern, flavor, flags)
-    reader.read()
-    return all(problem.code == "G009" for problem in reader.problems.found)
-
-
 def _read(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, Node, str]:
     """Return the reader of a pattern, its tree, and the pattern as text. Raises: GrammarError with all problems."""
-    reader, text = _reader(pattern, flavor, flags)
-    tree = reader.read()
-    if reader.problems.found:
-        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
-    return reader, tree, text
-
-
-def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:
-    """Return the reader of a pattern, and the pattern as text."""
     if not isinstance(flavor, str) or flavor not in _FLAVORS:
         raise ArgumentError(f"no regex flavour `{flavor!s:.60}`; there are: {', '.join(_FLAVORS)}")
     if not isinstance(pattern, str | bytes):
@@ -119,7 +100,7 @@ def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, s
         raise ArgumentError(f"flags are letters in a str, not {type(flags).__name__}")
     # others are not imported, which takes time
     module = import_module(f"stackmask.grammar.regex.flavours.{flavor}")
-    reader: Callable[[str, int, bool], Reader] = getattr(module, f"{flavor}_reader")
+    reader_of: Callable[[str, int, bool], Reader] = getattr(module, f"{flavor}_reader")
     known: dict[str, int] = module.FLAGS
     value = 0 if flavor == "ecma" else U
     as_bytes = isinstance(pattern, bytes)
@@ -135,7 +116,11 @@ def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, s
         value &= ~known[letter]
     if flavor == "python" and ("a" in on or as_bytes):
         value &= ~U
-    return reader(text, value, as_bytes), text
+    reader = reader_of(text, value, as_bytes)
+    tree = reader.read()
+    if reader.problems.found:
+        raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
+    return reader, tree, text
 
 
 def _error(text: str, problem: Diagnostic) -> GrammarError:

@@ -3,7 +3,7 @@
 from cpython.dict cimport PyDict_CheckExact, PyDict_Next
 from cpython.list cimport PyList_CheckExact
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_CheckExact
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_GET_LENGTH
 from libcpp.vector cimport vector
 from stackmask.grammar.ir.failures cimport FAILED, ID_FAILED
@@ -12,42 +12,6 @@ MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted
 
 cdef enum:
     MAX_COUNTED = 200_000       # parts that are counted one by one
-
-
-cdef bint is_small(object value, Py_ssize_t most) except FAILED:
-    """Return whether a value, written out, has at most ``most`` parts, all of them plain values.
-
-    Cost: linear in the parts; no recursion. Nothing is changed or freed meanwhile, so no references to the
-    parts are held.
-    """
-    cdef vector[PyObject*] todo
-    cdef PyObject* item
-    cdef PyObject* part
-    cdef Py_ssize_t left = most - 1, at, i
-    cdef object held
-    todo.push_back(<PyObject*>value)
-    while not todo.empty():
-        item = todo.back()
-        todo.pop_back()
-        held = <object>item
-        if PyDict_CheckExact(held):
-            at = 0
-            while PyDict_Next(held, &at, NULL, &part):
-                left -= 1
-                todo.push_back(part)
-        elif PyList_CheckExact(held):
-            for i in range(len(<list>held)):
-                left -= 1
-                todo.push_back(<PyObject*>(<list>held)[i])
-        elif PyTuple_CheckExact(held):
-            for i in range(len(<tuple>held)):
-                left -= 1
-                todo.push_back(<PyObject*>(<tuple>held)[i])
-        elif isinstance(held, (dict, list, tuple)):
-            return False
-        if left < 0:
-            return False
-    return True
 
 
 cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
@@ -64,7 +28,7 @@ cdef inline Py_ssize_t length_of(object scalar) except ID_FAILED:
 
 
 cpdef bint has_own_parts(
-    dict value, Py_ssize_t most, Py_ssize_t most_text, bint or_shared=False
+    object value, Py_ssize_t most, Py_ssize_t most_text, bint or_shared=False
 ) except FAILED:
     """Return whether a value is plain JSON without shared parts, with at most ``most`` parts and
     ``most_text`` bytes of text.
@@ -73,7 +37,7 @@ cpdef bint has_own_parts(
 
     Cost: linear in the parts, up to these bounds.
     """
-    cdef set seen = set()
+    cdef set seen = None if or_shared else set()
     cdef Py_ssize_t length
     cdef vector[PyObject*] todo
     cdef PyObject* item
@@ -92,11 +56,13 @@ cpdef bint has_own_parts(
                 return False
             most_text -= length
         else:
-            address = <Py_ssize_t>item
             most -= len(held)
-            if most < 0 or address in seen:
+            if most < 0:
                 return False
-            if not or_shared:
+            if seen is not None:
+                address = <Py_ssize_t>item
+                if address in seen:
+                    return False
                 seen.add(address)
             if PyDict_CheckExact(held):
                 at = 0
@@ -124,7 +90,7 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except FAILED:
     cdef list todo = [value]
     cdef object item, part, key, known, parts
     cdef Py_ssize_t size, below
-    if is_small(value, min(most, MAX_COUNTED)):  # nearly always
+    if has_own_parts(value, min(most, MAX_COUNTED) - 1, PY_SSIZE_T_MAX, True):  # nearly always
         return False
     while todo:
         item = todo[len(todo) - 1]

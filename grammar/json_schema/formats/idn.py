@@ -43,6 +43,7 @@ from stackmask.grammar.json_schema.formats.syntax import (
     seq,
     union,
 )
+from stackmask.grammar.languages.classes import common
 from stackmask.grammar.source import charclass
 
 # A number d takes at most as many digits of Punycode as decimal ones, and the numbers of a label of L characters
@@ -140,16 +141,12 @@ def _runs(codes: Iterable[int]) -> ir.CharClass:
     return ir.CharClass(charclass.normalize((code, code) for code in codes))
 
 
-def _except(*items: ir.CharClass) -> ir.CharClass:
-    return ir.CharClass(charclass.negate(pair for item in items for pair in item.ranges))
-
-
 def _without(item: ir.CharClass, *others: ir.CharClass) -> ir.CharClass:
-    return _except(_except(item), *others)
+    return ir.CharClass(common(item.ranges, charclass.negate(union(*others).ranges)))
 
 
 def _common(item: ir.CharClass, other: ir.CharClass) -> ir.CharClass:
-    return _without(item, _except(other))
+    return ir.CharClass(common(item.ranges, other.ranges))
 
 
 @dataclass(frozen=True, slots=True)

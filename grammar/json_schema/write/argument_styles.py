@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from stackmask.grammar.ir import Expr, Literal
-
 STRING: Final = "string"
 NUMBER: Final = "number"
 BOOLEAN: Final = "boolean"
@@ -90,8 +88,3 @@ ARGUMENT_STYLES: Final[dict[str, ArgumentStyle]] = {
         entities=_XML,
     ),
 }
-
-
-def as_text(marker: str) -> Expr:
-    """Return the expression of a marker when no vocabulary is known."""
-    return Literal(marker.encode())

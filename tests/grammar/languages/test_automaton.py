@@ -13,7 +13,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.languages.automaton import Automaton, automaton_of, reaching
 from stackmask.grammar.languages.classes import TooLarge, char_class
 from stackmask.grammar.languages.partition import merged
-from stackmask.grammar.regex import regex_expr
+from stackmask.grammar.regex.compile import regex_expr
 from stackmask.pda.lowering.questions import Recognizer
 
 LETTERS = "abé"

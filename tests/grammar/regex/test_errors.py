@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stackmask import Grammar, GrammarError, StackmaskError
-from stackmask.grammar.regex import regex_expr
+from stackmask.grammar.regex.compile import regex_expr
 
 # the caret line shows the piece that the diagnostic points at
 CASES: list[tuple[str, str, str, str, str]] = [

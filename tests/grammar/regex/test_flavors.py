@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar, GrammarError
-from stackmask.grammar.ir import ANY_CHAR, CharClass
-from stackmask.grammar.regex import is_valid_regex, regex_expr
+from stackmask.grammar.ir import ANY_CHAR, CharClass, Literal
+from stackmask.grammar.regex.compile import regex_expr
 
 CASES: list[tuple[str, str, str, list[str], list[str]]] = [
     # ECMA: ASCII \d and \w, its own white space and line ends
@@ -154,13 +155,21 @@ def test_surrogates_match_nothing() -> None:
         _ = Grammar.from_regex(r"\ud800").normalized
 
 
-def test_validity_is_about_syntax() -> None:
-    assert is_valid_regex(r"(a)\1")
-    assert is_valid_regex(r"\a")
-    assert not is_valid_regex(r"\a", flags="u")
-    assert not is_valid_regex("(?i)abc")
-    assert not is_valid_regex("(?=a)", flavor="rust")
-    assert not is_valid_regex("a**")
+def test_what_is_refused_is_unsupported_or_no_pattern() -> None:
+    def codes(pattern: str, **options: Any) -> set[str]:
+        with pytest.raises(GrammarError) as raised:
+            regex_expr(pattern, **options)
+        return {problem.code for problem in raised.value.diagnostics}
+
+    assert codes(r"(a)\1") == {"G009"}
+    assert regex_expr(r"\a") == Literal(b"a")
+    for pattern, options in (
+        (r"\a", {"flags": "u"}),
+        ("(?i)abc", {}),
+        ("(?=a)", {"flavor": "rust"}),
+        ("a**", {}),
+    ):
+        assert "G009" not in codes(pattern, **options), pattern
 
 
 def test_an_atomic_group_of_bytes_counts_bytes() -> None:

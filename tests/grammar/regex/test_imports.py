@@ -35,11 +35,3 @@ def test_schema_imports_what_it_needs(
     imported = set(done.stdout.split())
     assert f"stackmask.grammar.{needed}" in imported
     assert not imported & {f"stackmask.grammar.{name}" for name in spared}
-
-
-def test_names_of_the_package_are_found_when_asked_for() -> None:
-    from stackmask.grammar import regex
-
-    assert all(callable(getattr(regex, name)) for name in regex.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        regex.nothing  # noqa: B018

@@ -8,7 +8,7 @@ import re
 from oracle.earley import Recognizer
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.regex import parse_regex
+from stackmask.grammar.regex.flavours.inline import parse_regex
 from stackmask.grammar.source.diagnostics import Collector
 
 ALPHABET = "abAB1_ \n.é"

@@ -13,7 +13,7 @@ from support.work import calls_of
 import stackmask as sm
 from stackmask import BudgetError, Grammar, StackmaskError
 from stackmask.grammar.ir import walk
-from stackmask.grammar.regex import regex_expr
+from stackmask.grammar.regex.compile import regex_expr
 
 MOST_CALLS = 3_000_000  # of functions, to read one pattern
 SMALL = {

@@ -11,7 +11,7 @@ from support.byte_matcher import ByteMatcher
 
 from stackmask import Grammar
 from stackmask.grammar.ir import walk
-from stackmask.grammar.regex import regex_expr
+from stackmask.grammar.regex.compile import regex_expr
 
 LARGE = {
     r"(?:\b[A-Z][a-z]+\b ?){1,200}": (["Ada Lovelace Byron", "Ada "], ["AdaLovelace", "", "ada"]),
