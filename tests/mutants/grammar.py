@@ -326,6 +326,22 @@ ROWS = (
         ("tests/runtime/strings/test_samples.py::test_the_engine_that_was_provided_last_answers",),
     ),
     Mutant(
+        "repeated-names",
+        " or style.repeats_names",
+        "",
+        "Where markers repeat the name of an argument, they do so in any order.",
+        (
+            "tests/grammar/json_schema/test_arguments.py::test_markers_repeat_the_names_of_arguments_in_any_order",
+        ),
+    ),
+    Mutant(
+        "like-arrays",
+        "{**form.names, name: None}",
+        "form.names",
+        "No object is written as an array that may stand in its place.",
+        ("tests/grammar/json_schema/test_arguments.py::test_no_object_is_written_as_an_array_is",),
+    ),
+    Mutant(
         "used-names",
         "bool(taken)",
         "False",

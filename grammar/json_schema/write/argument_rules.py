@@ -108,7 +108,7 @@ class ArgumentWriter(ObjectStyle):
             f"an object with `{name}` is left out: it is written as an array is, which may stand there too"
         )
         algebra.report.add("narrowed", algebra.where(state), "", reason)
-        return replace(form, names={**form.names, name: None})
+        return replace(form, names={**form.names, name: None})  # mutant: like-arrays
 
     def arrays_of(self, value: StateValue) -> list[ArrayForm]:
         """Return the arrays that exist among the values of a state."""

@@ -972,7 +972,7 @@ class ObjectWriter:
                 options = [goes_on(ways, i, taken) for i, ways in enumerate(named)]
             for entry in classes if taken < most or is_open else ():
                 name, again = entry.texts.without(form.names).expr(), None
-                if is_counted or style.repeats_names:
+                if is_counted or style.repeats_names:  # mutant: repeated-names
                     name, again = self.next_name(name, bool(taken)), self.last_name  # mutant: used-names
                 slot = len(members) + taken if taken < most else None
                 options.append(goes_on(style.parted(name, entry.state, again), slot, min(taken + 1, most)))
