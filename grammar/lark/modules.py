@@ -399,10 +399,10 @@ class LarkReport(NoteReport[LarkNote]):
     accepts, but Lark does not. ``annotations``: constructs without effect on the language, as priorities.
     """
 
-    __slots__ = ("notes",)
+    __slots__ = ("_notes",)
 
     def __init__(self, notes: Iterable[LarkNote] = ()) -> None:
-        self.notes = list(dict.fromkeys(notes))[:MAX_NOTES]
+        self._notes = list(dict.fromkeys(notes))[:MAX_NOTES]
 
 
 class Notes:

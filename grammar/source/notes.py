@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
 
@@ -16,15 +15,16 @@ class AnyNote(Protocol):
 N = TypeVar("N", bound=AnyNote)
 
 
-class NoteReport(ABC, Generic[N]):
+class NoteReport(Generic[N]):
     """Notes by kind, and as text."""
 
     __slots__ = ()
+    _notes: list[N]
 
     @property
-    @abstractmethod
     def notes(self) -> list[N]:
         """All notes."""
+        return self._notes
 
     def of_kind(self, kind: str) -> list[N]:
         """Return the notes of one kind."""

@@ -52,13 +52,13 @@ class Report(NoteReport[Note]):
     location when the notes are first requested.
     """
 
-    __slots__ = ("_keywords", "_notes", "_raw", "meant", "options", "parts", "repeated", "source")
+    __slots__ = ("_all", "_keywords", "_raw", "meant", "options", "parts", "repeated", "source")
 
     def __init__(self) -> None:
         self._raw: list[tuple[Kind, Where, str, str]] = []
         # the place of a part that was worked out, and that of an equal one, one after the other
         self.repeated: list[Where] = []
-        self._notes: list[Note] | None = None
+        self._all: list[Note] | None = None
         self._keywords: dict[str, int] | None = None
         # the keywords that say something of values, in the draft of the schema
         self.meant: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ class Report(NoteReport[Note]):
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note; duplicates are ignored."""
         self._raw.append((kind, where, keyword, reason))
-        self._notes = None
+        self._all = None
 
     def copy(self) -> Report:
         """Return a report with the same notes."""
@@ -85,7 +85,7 @@ class Report(NoteReport[Note]):
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return only the evaluated notes: their sources may contain types that cannot be pickled."""
         known = {
-            "_notes": self.notes,
+            "_all": self.notes,
             "_keywords": self.keywords,
             "_raw": self._raw,
             "repeated": self.repeated,
@@ -97,7 +97,7 @@ class Report(NoteReport[Note]):
         """All notes. Cost: linear in the notes and the equal parts, once; the schema is read again for each
         option that excludes texts.
         """
-        if self._notes is None:
+        if self._all is None:
             repeats: dict[str, list[str]] = {}
             if self._raw:
                 for first, other in zip(self.repeated[::2], self.repeated[1::2], strict=True):
@@ -116,8 +116,8 @@ class Report(NoteReport[Note]):
                 for note in alone.notes:
                     inside = place + note.pointer[1:] if note.pointer.startswith("#") else note.pointer
                     notes[replace(note, pointer=inside)] = None
-            self._notes = [*_unknown_keywords(source), *notes]
-        return self._notes
+            self._all = [*_unknown_keywords(source), *notes]
+        return self._all
 
     @property
     def keywords(self) -> dict[str, int]:
