@@ -2,10 +2,12 @@
 
     python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --minutes 12      train
     python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --write          measure ``generate``
-    VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --vllm on      measure vLLM (or off, ngram)
+    VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --vllm on      measure vLLM (off first; or ngram)
+    VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --law 100000 --model FOLDER --vllm on  count outputs of a table model
     python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --sglang on      measure SGLang (or off, ngram)
 
-A prompt names the tools with their arguments, and then has the question. Every tenth turn is held out.
+A prompt names the tools with their arguments, and then has the question. Every tenth turn is held out. ``--law`` draws from a
+model that has a table of nine tokens, and compares how often each output came with its exact probability.
 """
 
 from __future__ import annotations
@@ -17,16 +19,19 @@ import random
 import sys
 import tempfile
 import time
+from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from drafts import SETS, Turn, conversations, in_order, single_turns, written
 from pack import load_tokenizer
-from record import DATA, use_checkout, write_result
+from record import DATA, path_of, use_checkout, write_result
 
 WIDTH, LAYERS, BATCH, LONGEST = 192, 4, 16, 320
 HELD_OUT = 10  # one turn in so many
 MOST = 160  # tokens of an answer
+LAW, LAW_PROMPT = "a=[abc]{2};(b=[abc]{1,2};)?z", "a=ab;b=ca;za=cb;z"
 PROPOSER = "stackmask.runtime.serving.vllm_drafts.GrammarProposer"
 
 
@@ -75,8 +80,8 @@ def train(folder: Path, turns: list[Turn], minutes: float) -> None:
     )  # fmt: skip
     model = LlamaForCausalLM(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
-    rng, end, steps = random.Random(2), time.time() + 60 * minutes, 0
-    while time.time() < end:
+    rng, end, steps = random.Random(2), time.thread_time() + 60 * minutes, 0
+    while time.thread_time() < end:
         some = rng.sample(texts, BATCH)
         longest = max(len(p) + len(a) for p, a in some)
         ids = torch.tensor([[*p, *a] + [stop] * (longest - len(p) - len(a)) for p, a in some])
@@ -87,7 +92,7 @@ def train(folder: Path, turns: list[Turn], minutes: float) -> None:
         wanted = ids[rows, [column + 1 for column in columns]]
         loss = torch.nn.functional.cross_entropy(model.lm_head(hidden), wanted)
         for group in optimizer.param_groups:
-            group["lr"] = 1e-3 * min(1, (steps + 1) / 50) * max(0.05, (end - time.time()) / (60 * minutes))
+            group["lr"] = 1e-3 * min(1, (steps + 1) / 50) * max(0.05, (end - time.thread_time()) / (60 * minutes))
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -157,8 +162,8 @@ def measure_own(folder: Path, turns: list[Turn]) -> dict[str, Any]:
     return found
 
 
-def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
-    """Let vLLM write the answers at temperature 0; the outputs are kept beside the model to be compared."""
+def vllm_engine(folder: Path, mode: str, **options: Any) -> Any:
+    """Start vLLM in this process, with the drafts of a mode."""
     os.environ |= {
         "VLLM_NO_USAGE_STATS": "1",
         "VLLM_CPU_KVCACHE_SPACE": "1",
@@ -167,8 +172,7 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
     from stackmask.runtime.serving import vllm_plugin
 
     vllm_plugin.register()
-    from vllm import LLM, SamplingParams
-    from vllm.sampling_params import StructuredOutputsParams
+    from vllm import LLM
 
     ways: dict[str, Any] = {
         "on": {"method": "custom_class", "model": PROPOSER, "num_speculative_tokens": 8},
@@ -179,11 +183,19 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
             "prompt_lookup_min": 1,
         },
     }
-    options = {"speculative_config": ways[mode]} if mode in ways else {}
-    llm = LLM(
-        str(folder), max_model_len=768, max_num_seqs=16, enforce_eager=True, dtype="float32", gpu_memory_utilization=0.15,
-        structured_outputs_config={"backend": "stackmask"}, disable_log_stats=False, **options,
+    drafts = {"speculative_config": ways[mode]} if mode in ways else {}
+    return LLM(
+        str(folder), enforce_eager=True, dtype="float32", gpu_memory_utilization=0.15,
+        structured_outputs_config={"backend": "stackmask"}, disable_log_stats=False, **drafts, **options,
     )  # fmt: skip
+
+
+def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
+    """Let vLLM write the answers at temperature 0; the outputs are kept beside the model to be compared."""
+    llm = vllm_engine(folder, mode, max_model_len=768, max_num_seqs=16)
+    from vllm import SamplingParams
+    from vllm.sampling_params import StructuredOutputsParams
+
     import stackmask as sm
 
     params = []
@@ -221,6 +233,109 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
             a == b for a, b in zip(json.loads(plain.read_text()), ids, strict=True)
         )
     return found
+
+
+def table_model(folder: Path) -> Path:
+    """Write a model of nine tokens, in which the previous token alone decides what is likely."""
+    from serving_models import make_model
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    texts = ["a", "b", "c", "=", ";", "z", "ab", "b=", "<end>"]
+    merges = [("a", "b"), ("b", "=")]
+    read = Tokenizer(models.BPE({text: i for i, text in enumerate(texts)}, merges))
+    read.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    read.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=read, eos_token="<end>", bos_token="<end>")
+    usual = {"a": 1.0, "b": 0.3, "c": 0.0, "=": 0.5, ";": 0.8, "z": 0.6, "ab": 0.4, "b=": 0.2, "end": 1.0}
+    after = {
+        "=": {"a": 0.2, "b": 1.4, "c": 0.9, "ab": 1.1},
+        ";": {"z": 0.1, "b": 0.6, "b=": 0.9},
+        "b": {"a": -0.5, "b": 0.7, ";": 1.5},
+        "ab": {"c": 2.0, ";": 0.0},
+    }
+    return make_model(folder, "table", tokenizer, usual, after=after)
+
+
+def law_of(folder: Path) -> dict[tuple[int, ...], float]:
+    """Enumerate the outputs of a model under a grammar, each with its probability in float64."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    import stackmask as sm
+
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    size = model.config.vocab_size
+    with torch.no_grad():
+        table = model(torch.arange(size)[:, None]).logits[:, -1].double()
+    compiler = sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer, size=size))
+    matcher = compiler.compile(sm.Grammar.from_regex(LAW)).matcher()
+    mask = sm.allocate_token_bitmask(1, size)
+    law: dict[tuple[int, ...], float] = {}
+
+    def walk(ids: tuple[int, ...], last: int, probability: float) -> None:
+        matcher.fill_next_token_bitmask(mask)
+        legal = [i for i in range(size) if int(mask[0][i >> 5]) >> (i & 31) & 1]
+        for token, p in zip(legal, table[last][legal].softmax(0).tolist(), strict=True):
+            if token == tokenizer.eos_token_id:
+                law[(*ids, token)] = probability * p
+                continue
+            assert matcher.accept_token(token)
+            walk((*ids, token), token, probability * p)
+            matcher.rollback(1)
+
+    walk((), tokenizer.encode(LAW_PROMPT)[-1], 1.0)
+    return law
+
+
+def expanded(output: Any, values: Any, ends: Any, old: int, new: int) -> None:
+    """Repeat the value of each request for its drafts.
+
+    vLLM 0.33 leaves the temperatures of drafts undefined on a CPU: its stand-in for this kernel writes into a copy.
+    """
+    import torch
+
+    counts = torch.diff(ends, prepend=ends.new_zeros(1))
+    output.copy_(values.masked_fill(values == old, new).repeat_interleave(counts))
+
+
+def measure_law(folder: Path, mode: str, draws: int) -> dict[str, Any]:
+    """Count what vLLM writes with its own sampler, and compare it with the law."""
+    import torch
+
+    model = table_model(folder)
+    law = law_of(model)
+    assert abs(sum(law.values()) - 1) < 1e-12
+    from vllm import SamplingParams
+    from vllm.sampling_params import StructuredOutputsParams
+    from vllm.v1.sample import rejection_sampler
+
+    llm = vllm_engine(model, mode, max_model_len=64, max_num_seqs=256)
+    rejection_sampler._expand = expanded
+    asked = StructuredOutputsParams(regex=LAW)
+    params = SamplingParams(temperature=1.0, max_tokens=32, detokenize=False, structured_outputs=asked)
+    counts: Counter[tuple[int, ...]] = Counter()
+    while (left := draws - counts.total()) > 0:
+        prompts = [LAW_PROMPT] * min(left, 10_000)
+        counts.update(
+            tuple(o.outputs[0].token_ids) for o in llm.generate(prompts, params, use_tqdm=False)
+        )
+    found = counters(llm)
+    assert set(counts) <= set(law), set(counts) - set(law)
+    cells = [(counts[ids], p * draws) for ids, p in law.items() if p * draws >= 5]
+    rare = draws - sum(count for count, _ in cells), draws - sum(expected for _, expected in cells)
+    cells += [rare] if rare[1] >= 5 else []
+    chi2 = sum((count - expected) ** 2 / expected for count, expected in cells)
+    degrees = torch.tensor(len(cells) - 1, dtype=torch.float64)
+    return {
+        "draws": draws,
+        "outputs": len(law),
+        "cells": len(cells),
+        "chi_squared": round(chi2, 2),
+        "p": round(float(torch.special.gammaincc(degrees / 2, torch.tensor(chi2).double() / 2)), 4),
+        "drafted": found.get("vllm:spec_decode_num_draft_tokens", 0),
+        "accepted": found.get("vllm:spec_decode_num_accepted_tokens", 0),
+    }
 
 
 def measure_sglang(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
@@ -289,27 +404,49 @@ def counters(llm: Any) -> dict[str, int]:
     return {metric.name: metric.value for metric in llm.get_metrics() if hasattr(metric, "value")}
 
 
+def keep(what: str, mode: str, found: dict[str, Any], is_written: bool) -> None:
+    """Print what was measured in vLLM, and write it beside what other modes gave."""
+    print(what, mode, json.dumps(found))
+    if not is_written:
+        return
+    path = path_of("drafts_vllm")
+    known = json.loads(path.read_text()) if path.exists() else {}
+    kept = {name: known.get(name, {}) for name in ("turns", "law")}
+    kept[what][mode] = found
+    write_result(
+        "drafts_vllm",
+        "VLLM_TARGET_DEVICE=cpu VLLM_PYTHON lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER"
+        " --turns 250 --repeat 8 --vllm MODE --write, and --law 100000 --model FOLDER --vllm MODE --write",
+        kept,
+        vllm=metadata.version("vllm"),
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bfcl", type=Path, required=True, help="the folder `data` of the package bfcl_eval")
+    parser.add_argument("--bfcl", type=Path, help="the folder `data` of the package bfcl_eval")
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=0.0, help="train for so long")
+    parser.add_argument("--minutes", type=float, default=0.0, help="train for so long, in time of a processor")
     parser.add_argument("--vllm", choices=("on", "off", "ngram"))
     parser.add_argument("--sglang", choices=("on", "off", "ngram"))
+    parser.add_argument("--law", type=int, default=0, help="outputs to draw from a table model")
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     use_checkout()
+    if options.law:
+        keep("law", options.vllm, measure_law(options.model, options.vllm, options.law), options.write)
+        return 0
     turns = turns_of(options.bfcl)
     held = [turn for i, turn in enumerate(turns) if i % HELD_OUT == 0][: options.turns]
     if options.minutes:
         train(options.model, [turn for i, turn in enumerate(turns) if i % HELD_OUT], options.minutes)
         return 0
     if options.vllm:
-        print(json.dumps(measure_vllm(options.model, held, options.vllm, options.repeat)))
+        keep("turns", options.vllm, measure_vllm(options.model, held, options.vllm, options.repeat), options.write)
         return 0
     if options.sglang:
         print(json.dumps(measure_sglang(options.model, held, options.sglang, options.repeat)))

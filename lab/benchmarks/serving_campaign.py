@@ -54,6 +54,9 @@ TWO: Final = {"VLLM_CPU_OMP_THREADS_BIND": "0|1"}
 # of vLLM: arguments, and variables of the environment
 CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "one engine": ((), {}),
+    # the worker's memory grows as long as pages of the key-value cache are written for the first time: of a smaller one
+    # all are, in a minute
+    "small cache": (("--num-gpu-blocks-override", "512"), {}),
     "drafts": (("--speculative-config", DRAFTS), {}),
     "reasoning": (("--reasoning-parser", "qwen3"), {}),
     "drafts and reasoning": (("--speculative-config", DRAFTS, "--reasoning-parser", "qwen3"), {}),
