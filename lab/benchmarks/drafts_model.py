@@ -92,7 +92,9 @@ def train(folder: Path, turns: list[Turn], minutes: float) -> None:
         wanted = ids[rows, [column + 1 for column in columns]]
         loss = torch.nn.functional.cross_entropy(model.lm_head(hidden), wanted)
         for group in optimizer.param_groups:
-            group["lr"] = 1e-3 * min(1, (steps + 1) / 50) * max(0.05, (end - time.thread_time()) / (60 * minutes))
+            group["lr"] = (
+                1e-3 * min(1, (steps + 1) / 50) * max(0.05, (end - time.thread_time()) / (60 * minutes))
+            )
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -317,9 +319,7 @@ def measure_law(folder: Path, mode: str, draws: int) -> dict[str, Any]:
     counts: Counter[tuple[int, ...]] = Counter()
     while (left := draws - counts.total()) > 0:
         prompts = [LAW_PROMPT] * min(left, 10_000)
-        counts.update(
-            tuple(o.outputs[0].token_ids) for o in llm.generate(prompts, params, use_tqdm=False)
-        )
+        counts.update(tuple(o.outputs[0].token_ids) for o in llm.generate(prompts, params, use_tqdm=False))
     found = counters(llm)
     assert set(counts) <= set(law), set(counts) - set(law)
     cells = [(counts[ids], p * draws) for ids, p in law.items() if p * draws >= 5]
@@ -428,7 +428,9 @@ def main() -> int:
     )
     parser.add_argument("--bfcl", type=Path, help="the folder `data` of the package bfcl_eval")
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, default=0.0, help="train for so long, in time of a processor")
+    parser.add_argument(
+        "--minutes", type=float, default=0.0, help="train for so long, in time of a processor"
+    )
     parser.add_argument("--vllm", choices=("on", "off", "ngram"))
     parser.add_argument("--sglang", choices=("on", "off", "ngram"))
     parser.add_argument("--law", type=int, default=0, help="outputs to draw from a table model")
@@ -446,7 +448,12 @@ def main() -> int:
         train(options.model, [turn for i, turn in enumerate(turns) if i % HELD_OUT], options.minutes)
         return 0
     if options.vllm:
-        keep("turns", options.vllm, measure_vllm(options.model, held, options.vllm, options.repeat), options.write)
+        keep(
+            "turns",
+            options.vllm,
+            measure_vllm(options.model, held, options.vllm, options.repeat),
+            options.write,
+        )
         return 0
     if options.sglang:
         print(json.dumps(measure_sglang(options.model, held, options.sglang, options.repeat)))
