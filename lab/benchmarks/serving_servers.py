@@ -16,7 +16,7 @@ import httpx
 import tomllib
 from record import REPO
 
-START_SECONDS = 300
+START_SECONDS = 600  # of a busy machine
 
 
 def installed(folder: Path) -> list[str]:
