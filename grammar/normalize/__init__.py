@@ -21,7 +21,7 @@ from stackmask.grammar.normalize.checks import (
     check_stack,
     check_wellformed,
 )
-from stackmask.grammar.normalize.graph import remove_useless
+from stackmask.grammar.normalize.graph import forget_facts, remove_useless
 from stackmask.grammar.normalize.inline import inline_rules, write_out_empty_rules
 from stackmask.grammar.normalize.left_recursion import merge_operators, remove_left_recursion
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
@@ -44,6 +44,8 @@ def normalize(ruleset: RuleSet) -> RuleSet:
         return _normalized(ruleset)
     except RecursionError:
         raise GrammarError([_too_deep(ruleset)], ruleset.sources) from None
+    finally:
+        forget_facts()
 
 
 def _normalized(ruleset: RuleSet) -> RuleSet:

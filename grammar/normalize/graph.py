@@ -22,11 +22,21 @@ from stackmask.grammar.ir.build import components, derives, survey, with_bodies,
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.work import spend
 
-__all__ = ["components", "cycle_through", "facts", "reachable", "reference_graph", "references", "solve"]
+__all__ = [
+    "components",
+    "cycle_through",
+    "facts",
+    "forget_facts",
+    "reachable",
+    "reference_graph",
+    "references",
+    "solve",
+]
 
 MAX_HELD: Final = (
     400_000  # by all bodies whose facts are remembered, about 100 bytes each; then all are forgotten
 )
+MAX_KEPT: Final = 20_000  # the same from one grammar to the next, whose bodies are mostly other objects
 
 Value = TypeVar("Value")
 
@@ -66,6 +76,13 @@ def facts(body: Expr) -> Facts:
         _held[0] = found.held
     _facts[id(body)] = (body, found)
     return found
+
+
+def forget_facts() -> None:
+    """Forget the facts about the bodies of a grammar after its last pass, if they need much memory."""
+    if _held[0] > MAX_KEPT:
+        _facts.clear()
+        _held[0] = 0
 
 
 def references(expr: Expr) -> list[RuleRef]:

@@ -194,8 +194,9 @@ def test_what_is_written_for_left_recursion_is_bounded_before_it_is_written(
     assert count <= 2 * left_recursion.MAX_WRITTEN
 
 
-def test_what_is_remembered_of_bodies_is_bounded_by_what_it_holds() -> None:
+def test_what_is_remembered_of_bodies_is_bounded_by_what_it_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few nodes may hold much: a class of all letters has hundreds of ranges, a literal any number of bytes."""
+    monkeypatch.setattr(graph, "MAX_KEPT", graph.MAX_HELD)
     text = (
         "root ::= " + " ".join(f"[\\p{{L}}\\u{{{0x2100 + i:x}}}]" for i in range(100)) + ' "' + "x" * 500_000
     )
@@ -207,3 +208,15 @@ def test_what_is_remembered_of_bodies_is_bounded_by_what_it_holds() -> None:
         data = sum(len(part.data) for part in parts if isinstance(part, ir.Literal))
         assert len(parts) + ranges + data // 128 <= graph.MAX_HELD
     assert number and ranges
+
+
+def test_little_is_remembered_of_the_bodies_of_a_finished_grammar() -> None:
+    """A server reads one grammar after the other: the bodies of finished ones are never asked for again."""
+    for number in range(60):
+        Grammar.from_ebnf(
+            f'root ::= ({" | ".join(f"a{i} b" for i in range(50))}) "{number}"\n'
+            + "".join(f'a{i} ::= "{i}" [a-z]{{3}} "{number}"\n' for i in range(50))
+            + "b ::= [0-9]+"
+        ).normalize()
+        assert graph._held[0] <= graph.MAX_KEPT
+    assert graph._held[0]
