@@ -49,6 +49,7 @@ INPUTS: dict[str, str] = {
     "maskbench_ratio": f"{SCHEMAS} {MASKS}",
     "pda_vs_fsm": f"{FORMS} grammars pda runtime/fsm runtime/matching",
     "serving_campaign": "grammar pda runtime",
+    "serving_campaign_033": "grammar pda runtime",
     "serving_memory": "grammar pda runtime",
     "serving_sglang_tests": "grammar pda runtime/matching runtime/serving",
     "serving_steps": f"{MASKS} runtime/serving",

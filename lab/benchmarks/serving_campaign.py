@@ -42,6 +42,13 @@ STREAMED = 0.25
 MAX_TOKENS = 200
 SECONDS = 420  # a request's; the machine is small, and all are sent at once
 DRAFTS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3, "prompt_lookup_min": 1}'
+OWN_DRAFTS = json.dumps(
+    {
+        "method": "custom_class",
+        "model": "stackmask.runtime.serving.vllm_drafts.GrammarProposer",
+        "num_speculative_tokens": 8,
+    }
+)
 WHOLE = ("--additional-config", '{"stackmask": {"whole": true}}')
 NODES = ("--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", "29577")
 # prefill and decode apart: two servers, of which the second computes prompts and hands them to the first in files
@@ -58,6 +65,7 @@ CONFIGURATIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     # all are, in a minute
     "small cache": (("--num-gpu-blocks-override", "512"), {}),
     "drafts": (("--speculative-config", DRAFTS), {}),
+    "drafts of the grammar": (("--speculative-config", OWN_DRAFTS), {}),
     "reasoning": (("--reasoning-parser", "qwen3"), {}),
     "drafts and reasoning": (("--speculative-config", DRAFTS, "--reasoning-parser", "qwen3"), {}),
     "whole texts": (WHOLE, {}),
