@@ -24,7 +24,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from drafts import SETS, Turn, conversations, in_order, single_turns, written
+from drafts import SETS, SOURCES, Turn, conversations, in_order, single_turns, written
 from pack import load_tokenizer
 from record import DATA, path_of, use_checkout, write_result
 
@@ -192,6 +192,20 @@ def vllm_engine(folder: Path, mode: str, **options: Any) -> Any:
     )  # fmt: skip
 
 
+def judgements() -> Counter[tuple[int, bool]]:
+    """Count from now on the judged tokens of drafts in this process, by source and whether they were accepted."""
+    from stackmask.runtime.jump_forward.drafts import Draft, Sources
+
+    judge, count = Sources.judge, Counter[tuple[int, bool]]()
+
+    def counted(self: Sources, draft: Draft, accepted: int) -> None:
+        count.update((source, n < accepted) for n, source in enumerate(draft.sources[: accepted + 1]))
+        judge(self, draft, accepted)
+
+    Sources.judge = counted  # type: ignore[method-assign]
+    return count
+
+
 def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dict[str, Any]:
     """Let vLLM write the answers at temperature 0; the outputs are kept beside the model to be compared."""
     llm = vllm_engine(folder, mode, max_model_len=768, max_num_seqs=16)
@@ -210,6 +224,7 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
     prompts = [turn.prompt for turn in turns]
     llm.generate(prompts, params, use_tqdm=False)  # grammars are compiled in the first round
     before = counters(llm)
+    judged = judgements()
     start = time.perf_counter()
     outputs = [o for _ in range(repeat) for o in llm.generate(prompts, params, use_tqdm=False)]
     seconds = time.perf_counter() - start
@@ -229,6 +244,11 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
         "errors": sum(o.outputs[0].finish_reason not in ("stop", "length") for o in outputs),
         "version": sm.__version__,
     }
+    if mode == "on":
+        found["of_proposed_accepted_percent"] = {
+            name: round(100 * judged[i, True] / max(1, judged[i, True] + judged[i, False]), 1)
+            for i, name in enumerate(SOURCES)
+        }
     plain = folder / "outputs_off.json"
     if mode != "off" and plain.exists():
         found["same_as_without"] = sum(
