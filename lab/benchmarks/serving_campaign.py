@@ -158,8 +158,10 @@ def start_server(name: str, model: Path, work: Path, backend: str) -> Server:
 class Campaign:
     """What is sent to one server, and what came back."""
 
-    def __init__(self, server: Server, seed: int, requests: int, at_once: int, name: str) -> None:
-        self.server, self.requests = server, requests
+    def __init__(
+        self, server: Server, seed: int, requests: int, at_once: int, name: str, hostile: float = HOSTILE
+    ) -> None:
+        self.server, self.requests, self.hostile_share = server, requests, hostile
         self.is_whole = name.startswith("whole")
         self.places = asyncio.Semaphore(at_once)
         self.random = random.Random(seed)
@@ -291,7 +293,7 @@ class Campaign:
 
     async def round(self, client: httpx.AsyncClient) -> None:
         """Send all requests of a round at once."""
-        kinds = ["hostile"] * round(self.requests * HOSTILE) + ["cancelled"] * round(
+        kinds = ["hostile"] * round(self.requests * self.hostile_share) + ["cancelled"] * round(
             self.requests * CANCELLED
         )
         kinds += ["honest"] * (self.requests - len(kinds))
@@ -382,7 +384,8 @@ def thought(message: dict[str, Any]) -> bool:
 async def campaign(name: str, server: Server, options: argparse.Namespace) -> dict[str, Any]:
     """Send a server its requests."""
     at_once = AT_ONCE.get(name, options.requests)
-    return await Campaign(server, options.seed, options.requests, at_once, name).run(options.minutes)
+    made = Campaign(server, options.seed, options.requests, at_once, name, options.hostile)
+    return await made.run(options.minutes)
 
 
 def engine_counts(server: Server) -> dict[str, float]:
@@ -448,6 +451,7 @@ def main() -> None:
     parser.add_argument("--only", help="names of configurations, with commas between them")
     parser.add_argument("--minutes", type=float, default=0.0, help="rounds go on for as long; one at least")
     parser.add_argument("--requests", type=int, default=REQUESTS, help="of a round")
+    parser.add_argument("--hostile", type=float, default=HOSTILE, help="share of hostile requests")
     parser.add_argument("--seed", type=int, default=24)
     parser.add_argument("--backend", default="stackmask", help="of vLLM: another one to compare with")
     parser.add_argument("--logs", type=Path, help="a folder for the logs of the servers")
