@@ -193,13 +193,19 @@ def vllm_engine(folder: Path, mode: str, **options: Any) -> Any:
 
 
 def judgements() -> Counter[tuple[int, bool]]:
-    """Count from now on the judged tokens of drafts in this process, by source and whether they were accepted."""
+    """Count from now on the judged tokens of drafts in this process, by source and whether they were accepted.
+
+    Source -1 counts forced tokens again that no guess precedes in their draft.
+    """
     from stackmask.runtime.jump_forward.drafts import Draft, Sources
 
     judge, count = Sources.judge, Counter[tuple[int, bool]]()
 
     def counted(self: Sources, draft: Draft, accepted: int) -> None:
-        count.update((source, n < accepted) for n, source in enumerate(draft.sources[: accepted + 1]))
+        judged = draft.sources[: accepted + 1]
+        count.update((source, n < accepted) for n, source in enumerate(judged))
+        sure = next((n for n, source in enumerate(judged) if source), len(judged))
+        count.update((-1, n < accepted) for n in range(sure))
         judge(self, draft, accepted)
 
     Sources.judge = counted  # type: ignore[method-assign]
@@ -247,7 +253,7 @@ def measure_vllm(folder: Path, turns: list[Turn], mode: str, repeat: int) -> dic
     if mode == "on":
         found["of_proposed_accepted_percent"] = {
             name: round(100 * judged[i, True] / max(1, judged[i, True] + judged[i, False]), 1)
-            for i, name in enumerate(SOURCES)
+            for i, name in enumerate(("forced without a guess before", *SOURCES), -1)
         }
     plain = folder / "outputs_off.json"
     if mode != "off" and plain.exists():
