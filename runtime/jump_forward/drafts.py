@@ -221,7 +221,7 @@ class Sources:
                 if begun and text[:1].isalnum():  # the rest of a word
                     words = tuple(map(_stem, re.findall(_WORD, begun + text)))
                 known = sum(len(word) for word in words if word in self._words)
-                spaced = (text[:1] == b" ") == is_spaced
+                spaced = (text[:1] == b" ") == (is_spaced and not is_open)  # as ``json.dumps`` writes
                 return known / (8 + sum(map(len, words))), spaced and not (
                     is_open and text[:1] in (b"]", b"}")
                 )

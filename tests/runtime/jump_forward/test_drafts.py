@@ -53,6 +53,12 @@ def test_a_call_is_written_from_its_question() -> None:
     assert kinds[0] == FORCED and EARLIER not in kinds[: len(wanted)]
 
 
+def test_blanks_are_guessed_where_json_dumps_writes_them() -> None:
+    grammar = r'''root ::= "{\"a\": [" " "? "{" " "? "\"b\":" " "? "1," " "? "\"c\":" " "? "2}]}"'''
+    text, _ = drafted(after(grammar, ""), Sources(b"?"))
+    assert text == json.dumps({"a": [{"b": 1, "c": 2}]}).encode()
+
+
 def test_an_earlier_call_of_the_same_tool_comes_first() -> None:
     earlier = '{"name": "trip", "arguments": {"city": "Rome", "days": 7, "unit": "celsius"}}'
     begun = '{"name": "trip", "arguments": {"city": "'
