@@ -437,7 +437,7 @@ def keep(what: str, mode: str, found: dict[str, Any], is_written: bool) -> None:
         return
     path = path_of("drafts_vllm")
     known = json.loads(path.read_text()) if path.exists() else {}
-    kept = {name: known.get(name, {}) for name in ("turns", "law")}
+    kept = {name: known.get(name, {}) for name in ("turns", "turns_once", "law")}
     kept[what][mode] = found
     write_result(
         "drafts_vllm",
@@ -475,7 +475,7 @@ def main() -> int:
         return 0
     if options.vllm:
         keep(
-            "turns",
+            "turns" if options.repeat > 1 else "turns_once",
             options.vllm,
             measure_vllm(options.model, held, options.vllm, options.repeat),
             options.write,

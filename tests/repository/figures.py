@@ -748,25 +748,55 @@ def _campaign(is_wanted: Callable[[str], bool], file: str = "serving_campaign") 
 
 @made("serving-memory")
 def _serving_memory() -> list[str]:
-    """Resident memory of all processes of a server, where it was measured next to some minutes."""
+    """Resident memory of all processes of a server next to some minutes, and of each after the first and the last round."""
     rows = []
+    minutes = (1, 5, 10, 15)
     for name, found in result("serving_memory")["configurations"].items():
-        at = {
-            minute: min(found["memory_mb_by_second"], key=lambda sample: abs(sample[0] - 60 * minute))[1]
-            for minute in (1, 5, 10)
-        }
-        requests = sum(found["counts"][kind] for kind in ("honest", "hostile", "cancelled"))
-        front = found["memory_mb_by_process"]["server"]
-        figures = (requests, *at.values(), front[0], front[-1])
-        rows.append((name.partition(", ")[2] or "stackmask", *map(figure, figures)))
-    heads = ["MB", "requests", "minute 1", "5", "10", "front end, first", "last"]
+        samples = found["memory_mb_by_second"]
+        at = [min(samples, key=lambda sample: abs(sample[0] - 60 * minute))[1] for minute in minutes]
+        requests = sum(found["counts"].get(kind, 0) for kind in ("honest", "hostile", "cancelled"))
+        parts = (found["memory_mb_by_process"][part] for part in ("server", "EngineCore", "Worker"))
+        shown = [f"{figure(held[0])}–{figure(held[-1])}" for held in parts]
+        rows.append((name.partition(", ")[2] or "stackmask", *map(figure, (requests, *at)), *shown))
+    heads = ["MB", "requests", "minute 1", *map(str, minutes[1:]), "front end", "engine", "worker"]
     return table("serving_memory", heads, rows)
 
 
 TABLES["campaign-serve"] = lambda: _campaign(lambda name: name == "serve")
 TABLES["campaign-sglang"] = lambda: _campaign(lambda name: name.startswith("SGLang"))
 TABLES["campaign-thoughts"] = lambda: _campaign(lambda _: True, "serving_thoughts")
+TABLES["campaign-vllm-033"] = lambda: _campaign(lambda _: True, "serving_campaign_033")
 TABLES["campaign-vllm"] = lambda: _campaign(lambda name: name != "serve" and not name.startswith("SGLang"))
+
+
+@made("drafts-ngram")
+def _drafts_ngram() -> list[str]:
+    """Accepted tokens of turns that copy a value, of all tokens and of those of the values."""
+    ways = ("grammar", "n-grams of 5", "n-grams of 1 to 3")
+    rows = [
+        [name, figure(found["turns"])]
+        + [f"{100 * found[way] / found['all']:.0f}%" for way in ways]
+        + [f"{100 * found[f'{way}, of values'] / found['of values']:.0f}%" for way in ways]
+        for name, found in result("drafts_ngram")["tokenizers"].items()
+    ]
+    heads = ["accepted", "turns", "drafts", *(f"vLLM's {way}" for way in ways[1:])]
+    return table("drafts_ngram", [*heads, "values: drafts", *ways[1:]], rows)
+
+
+@made("drafts-vllm")
+def _drafts_vllm() -> list[str]:
+    found, rows = result("drafts_vllm"), []
+    names = {"off": "none", "ngram": "vLLM's n-grams of 1 to 3", "on": "of the grammar"}
+    for turns in (found["turns"], found["turns_once"]):
+        for mode, name in names.items():
+            if mode in turns:
+                one = turns[mode]
+                same = "–" if mode == "off" else f"{one['same_as_without']:,}"
+                cells = (figure(one["requests"]), f"{one['steps_percent']:.0f}%", figure(one["accepted"]))
+                speed = figure(one["tokens_per_second"]) if turns is found["turns"] else "–"
+                rows.append([name, *cells, same, speed])
+    heads = ["drafts", "requests", "steps per token", "accepted tokens", "same outputs", "tokens/s"]
+    return table("drafts_vllm", heads, rows)
 
 
 ALLOWED = {"structure": "0.05%", "half": "50%", "text": "98%"}
