@@ -1271,6 +1271,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
 
 cdef enum:
     MAX_ENDINGS = 4     # endings that are remembered
+    BY_AGE = 8          # of so many visits of a search one goes to the oldest state
     SHORT_ENDING = 3    # bytes; a search finds shorter endings as fast
 
 
@@ -1331,24 +1332,26 @@ cdef class Emptiness:
         return u.kind == K_SEQ and u.flags & F_BOOL and u.live == LIVE_UNKNOWN
 
     cdef bint explore(self, TermTable table, TermId t) except FAILED nogil:
-        """Search the derivatives of a regular term for a nullable one, alternating between two orders.
+        """Search the derivatives of a regular term for a nullable one, in two orders by turns.
 
-        The order from the oldest state finds a shortest string. If all strings are long, as in a pattern with
-        a minimal length, it would visit every state first. The other order takes the state that seems to need
-        the fewest bytes (`effort`), in about as many steps as the string has bytes. First of all, the latest
-        endings that searches found are tried, since most states of a walk end alike.
-        Cost: at most twice the visits of the better order, and linear in the bytes of the cached endings.
+        Most visits go to the state that seems to need the fewest bytes (`effort`), with the bytes to it added,
+        and find a string in about as many steps as it has bytes. The estimate can mislead, so every
+        ``BY_AGE``-th visit goes to the oldest state. It is seldom, since in a pattern with a minimal length the
+        oldest states lead nowhere, and would distract the other order. First of all, the latest endings that
+        searches found are tried, since most states of a walk end alike.
+        Cost: at most ``BY_AGE`` times the visits of a search by age, and linear in the bytes of the cached endings.
         """
         cdef vector[TermId] queue       # every state that was met
         cdef vector[int32_t] parent     # of each of these, in the queue
+        cdef vector[int32_t] depth      # bytes from the term
         cdef vector[uint8_t] visited
         cdef vector[uint8_t] byte_to    # the byte from its parent to it
         cdef vector[uint8_t] ending
-        cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the effort, index in the queue
+        cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the estimate, index in the queue
         cdef pair[int64_t, int32_t] best
         cdef KeyMap seen
         cdef size_t oldest = 0
-        cdef bint by_age = True
+        cdef int64_t visits = 0, least
         cdef TermId u, d
         cdef MapId map
         cdef int32_t k, at, found = -1
@@ -1357,6 +1360,7 @@ cdef class Emptiness:
         queue.push_back(t)
         parent.push_back(-1)
         byte_to.push_back(0)
+        depth.push_back(0)
         visited.push_back(0)
         best.first = best.second = 0
         promising.push(best)
@@ -1368,12 +1372,12 @@ cdef class Emptiness:
             if oldest == queue.size():
                 break
             at = <int32_t>oldest
-            if not by_age:
+            visits += 1
+            if visits % BY_AGE:
                 while visited[promising.top().second]:  # one at least is not
                     promising.pop()
                 at = promising.top().second
                 promising.pop()
-            by_age = not by_age
             visited[at] = 1
             u = queue[at]
             map = self.derivatives.classes_of(table, u)
@@ -1382,7 +1386,9 @@ cdef class Emptiness:
                 if d == EMPTY or table.terms[d].live == DEAD or seen.get(d) != NO_VALUE:
                     continue
                 seen.put(d, 1)
-                best.first = -effort(table, d, &self.efforts, 0)
+                depth.push_back(depth[at] + 1)
+                least = effort(table, d, &self.efforts, 0)
+                best.first = -((2 * least + depth.back()) * 2 * MAX_EFFORT + least)
                 best.second = <int32_t>queue.size()
                 promising.push(best)
                 queue.push_back(d)
