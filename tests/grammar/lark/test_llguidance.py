@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import permutations, product
+from itertools import chain, permutations, product
+from typing import Any
 
 import pytest
 
 import stackmask as sm
 from stackmask.runtime.cli.command_convert import lark_as_ebnf
 
-# grammars over "abc", and their languages; llguidance 1.9.1 has the same verdicts
+# grammars over "abc", and their languages; `DIFFERENT` lists where llguidance has others
 LAZY = {
     "the shortest": ('start: r "a"\nr[lazy]: /[ab]+c/', "[ab]+ca"),
     "of one letter": ('start: r "a"\nr[lazy]: /[bc]+/', "[bc]a"),
@@ -384,3 +385,78 @@ def test_rules_that_count_are_converted() -> None:
     made = sm.Grammar.from_ebnf(lark_as_ebnf(text, name="g.lark", base=None).text)
     words = ["".join(letters) for length in range(5) for letters in product("abc", repeat=length)]
     assert [word for word in words if made.accepts(word)] == PERMUTATIONS
+
+
+# further grammars of what llguidance adds, and the symbols of their strings: bytes and ids of special tokens
+OTHERS: dict[str, tuple[str, tuple[bytes | int, ...]]] = {
+    "a schema": ('start: "a" %json {"enum": ["b", 1]}', (b"a", b"b", b'"', b"1")),
+    "an object": (
+        'start: %json {"properties": {"a": {"enum": [1]}}, "required": ["a"], "additionalProperties": false, "type": "object"}',
+        (b'{"', b"a", b'":', b"1", b"}", b" "),
+    ),
+    "words": ('start: S\nS: %regex {"substring_words": "a b c"}', (b"a", b"b", b"c", b" ")),
+    "characters": ('start: "a" S\nS: %regex {"substring_chars": "abca"}', (b"a", b"b", b"c")),
+    "chunks": ('start: S "c"\nS: %regex {"substring_chunks": ["ab", "c", "a"]}', (b"a", b"b", b"c")),
+    "an intersection": ("start: X\nX: A & B\nA: /[ab]+/\nB: /(..)*/", (b"a", b"b", b"c")),
+    "a complement": ("start: X\nX: /[abc]*/ & ~/.*b.*/", (b"a", b"b", b"c")),
+    "excluded words": ('start: X "c"?\nX: /[ab]{1,3}/ & ~("ab" | "ba")', (b"a", b"b", b"c")),
+    "special tokens": ('start: "a" <|x|> "b" | <|y|>+', (b"a", b"b", 256, 257)),
+    "a range of tokens": ('start: <[97-98,256]> "c"', (b"a", b"b", b"c", 256)),
+    "all tokens but a range": ('start: <[^0-96,100-255,257-258]> "c"', (b"a", b"b", b"c", 256)),
+    "any token": ('start: <[*]> "a"', (b"a", b"b", 256)),
+    "a capture": ('start: r "c"\nr[capture="x"]: /[ab]+/', (b"a", b"b", b"c")),
+    "a captured stop": ('start: r "a"\nr[stop="c", stop_capture="e"]: /[ab]*/', (b"a", b"b", b"c")),
+    "a limit of tokens": ('start: r "c"\nr[max_tokens=2]: /[ab]+/', (b"a", b"b", b"c")),
+    "a limit of tokens inside": ('start: "c" r "c"\nr[max_tokens=2]: ("a" | "b")+', (b"a", b"b", b"c")),
+    "a temperature": ('start: r "c"\nr[temperature=0.5]: /[ab]+/', (b"a", b"b", b"c")),
+    "ignored text": ('%ignore "c"\nstart: "a" "b"', (b"a", b"b", b"c")),
+}  # fmt: skip
+DIFFERENT = {  # a string that only stackmask accepts
+    "a stop": "cc",  # a stop string is hidden, and the following terminal may take it instead
+    "of a terminal that may be empty": "ab",  # a terminal is not empty
+    "with what is ignored": "acbc",  # nothing is ignored at the beginning and the end
+    "ignored text": "abc",
+    "chunks": "abc",  # the longest match of a terminal is its only one
+    "a limit of tokens inside": "caac",  # the token before the rule counts too
+}
+
+
+class BytesTokenizer:
+    """The vocabulary of bytes and two special tokens, as llguidance reads it."""
+
+    eos_token_id, bos_token_id = 258, None
+    tokens = (*(bytes([byte]) for byte in range(256)), b"\xff<|x|>", b"\xff<|y|>", b"\xff</s>")
+    special_token_ids = (256, 257, 258)
+
+    def __call__(self, text: bytes | str) -> list[int]:
+        return list(text if isinstance(text, bytes) else text.encode())
+
+
+@pytest.mark.campaign
+def test_same_verdicts_as_llguidance() -> None:
+    peer: Any = pytest.importorskip("llguidance")
+    tokenizer = peer.LLTokenizer(peer.TokenizerWrapper(BytesTokenizer()))
+    names = {"<|x|>": 256, "<|y|>": 257}
+    pieces = [*(bytes([byte]) for byte in range(256)), None, None, None]
+    compiler = sm.Compiler(sm.Vocabulary(pieces, stop_ids=[258], special_names=names))
+    letters = (b"a", b"b", b"c")
+    cases = {name: (text, letters) for name, (text, _) in {**LAZY, **COUNTED}.items()} | OTHERS
+    compared = 0
+    for name, (text, symbols) in cases.items():
+        grammar = peer.LLMatcher.grammar_from_lark(text)
+        if peer.LLMatcher.validate_grammar(grammar, tokenizer):
+            assert name == "in a template"  # which llguidance does not read
+            continue
+        theirs = peer.LLMatcher(tokenizer, grammar, log_level=0)
+        compiled = compiler.compile(sm.Grammar.from_lark(text, flavor="rust"))
+        strings = chain.from_iterable(product(symbols, repeat=length) for length in range(6))
+        for string in strings:
+            ids = [id for symbol in string for id in ([symbol] if isinstance(symbol, int) else symbol)]
+            matcher, peers = compiled.matcher(), theirs.deep_copy()
+            ours = all(map(matcher.accept_token, ids)) and matcher.is_accepting()
+            same = ours == (all(map(peers.consume_token, ids)) and peers.is_accepting())
+            assert same or name in DIFFERENT, (name, string)
+            if DIFFERENT.get(name) == "".join(map(chr, ids)):
+                assert not same, name
+        compared += 1
+    assert compared >= 40
