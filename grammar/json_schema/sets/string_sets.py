@@ -327,6 +327,8 @@ def _goes_on(expr: ir.Expr) -> bool:
     """Return whether all prefixes of members have infinitely many continuations; False if this takes long."""
     if isinstance(expr, ir.Sequence) and expr.items[-1] == ir.ANY_TEXT and is_plain(expr):
         return True  # as of most patterns
+    if isinstance(expr, ir.Choice) and all(map(_goes_on, expr.items)):
+        return True  # much less work than the automaton of the union
     from stackmask.grammar.languages.automaton import automaton_of  # few schemas ask
 
     try:
