@@ -219,7 +219,7 @@ def reader_of(source: Any) -> Reader:
     if isinstance(source, list | tuple | set | frozenset):
         for item in source:
             if not isinstance(item, str | bytes):
-                cure = "give it without the list; a list of grammars stands beside a list of prompts"
+                cure = "give it without the list; a list of grammars is for a list of prompts"
                 if is_output_type(item):
                     name = getattr(item, "__name__", "…")
                     cure = f"give {name} itself, or list[{name}] for a list of them"
@@ -232,7 +232,7 @@ def reader_of(source: Any) -> Reader:
     is_instance = hasattr(source, "__dataclass_fields__") or hasattr(source, "model_dump")
     cure = f"; of an object give its type, {type(source).__name__}" if is_instance else ""
     raise OutputError(
-        f"no grammar can be made of {source!r:.80} ({type(source).__name__}){cure}; give {POSSIBLE}"
+        f"no grammar can be created from {source!r:.80} ({type(source).__name__}){cure}; give {POSSIBLE}"
     )
 
 
@@ -340,7 +340,7 @@ def encoded_choices(strings: Iterable[str | bytes]) -> set[bytes]:
             check_size("the list of choices", size)
             spend(1)
     except UnicodeEncodeError as error:
-        problem = f"a choice holds half a character (a surrogate): {error.object!r}"
+        problem = f"a choice contains half a character (a surrogate): {error.object!r}"
         raise GrammarError([Diagnostic("G006", problem)]) from None
     return words
 

@@ -24,6 +24,6 @@ class SpoiledError(StackmaskError):
 
     def __init__(self) -> None:
         super().__init__(
-            "memory ran out in an earlier call, in the middle of a change to what the matchers of this compiler "
-            "share; make a new matcher (compiled.matcher()), and take its text in again"  # mutant: fresh-matcher
+            "memory ran out in an earlier call, during a change to data that the matchers of this compiler share; "
+            "create a new matcher (compiled.matcher()) and let it accept the text again"  # mutant: fresh-matcher
         )

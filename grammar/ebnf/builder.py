@@ -605,7 +605,7 @@ class Builder(TreeMaker):
             help = 'for example `%choice ["yes", "no"]`'
             self.problems.add("G020", "`%choice` needs a list of strings", start, start + 1, help=help)
         if any("\ud800" <= char <= "\udfff" for word in strings for char in word):
-            message = "a choice holds half a character (a surrogate)"
+            message = "a choice contains half a character (a surrogate)"
             self.problems.add("G006", message, start, start + 1)
         encoded = sorted({word.encode("utf-8", "surrogatepass") for word in strings})
         return tree.Terminal(ir.Choice(tuple(ir.Literal(word) for word in encoded), span), span, 2)

@@ -245,7 +245,7 @@ class _Loader(Loader[_File]):
         given = [file for file in self.files if file.module.stack is not None]
         for file in given[1:]:
             if file.module.stack != given[0].module.stack:
-                message = "this file and another give different `%stack` texts"
+                message = "this file and another give different `%stack` values"
                 file.problems.at(file.module.stack_span, "G018", message)
         return (given[0].module.stack or ()) if given else ()
 
@@ -419,7 +419,7 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> ir
             message, label = "`!>>` takes a class or single characters", "not one ASCII character"
             if split:
                 message = "`!>>` can tell ASCII characters apart, but not other characters"
-                label = "holds some non-ASCII characters but not all"
+                label = "contains some non-ASCII characters but not all"
             problems.at(operand.span, "G011", message, _FOLLOW_HELP, label)
             break
         mask |= found

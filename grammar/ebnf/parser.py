@@ -42,7 +42,7 @@ EXAMPLES: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     ),
     (
         _REPEAT,
-        "braces hold a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`",
+        "braces contain a repetition count, as in `x{{2}}`; for repeated parts write `(…)*`",
         ("a ::= {2}",),
     ),
     (

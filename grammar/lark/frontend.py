@@ -332,7 +332,7 @@ class LarkRules:
         entry = self.entries.get(full)
         if entry is None or len(entry.parameters) != len(arguments):
             if bound is not None:
-                problem = f"`{name}` stands for what is not a template of {len(arguments)} arguments here"
+                problem = f"`{name}` is not a template of {len(arguments)} arguments here"
                 scope.file.problems.at(node.span, "G018", problem)
             return EPSILON
         values = tuple(self.bind(argument, scope) for argument in arguments)
@@ -400,7 +400,7 @@ class LarkRules:
             return
         self.is_full = True
         message = f"more than {MAX_INSTANCES:,} rules of templates, or of rules that count"
-        help = "arguments that grow with each use never come to an end, and bits make many numbers"
+        help = "arguments that grow with each use never end, and bits give many numbers"
         scope.file.problems.at(node.span, "G018", message, help)
 
 

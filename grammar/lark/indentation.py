@@ -262,7 +262,7 @@ class Indentation:
         if self.ends_of(item, 0) == 1 and before == 0:
             return ir.Repeat(self.written(item, 0, 0, place), low, high, expr.span)
         if low > MAX_COPIES or (high or 0) > MAX_COPIES:
-            message = f"what has newlines in it is repeated more than {MAX_COPIES} times"
+            message = f"text with newlines is repeated more than {MAX_COPIES} times"
             raise Unmatched(message, "repeat it any number of times, `*` or `+`")
         if low:
             rest = ir.Repeat(item, low - 1, None if high is None else high - 1)

@@ -608,7 +608,7 @@ class _LarkParser(TreeMaker):
                 if value is None or isinstance(value, int) or is_rule:
                     problem = f"`{word}` is a string, a regex or the name of a terminal"
                 elif isinstance(value, Group):
-                    problem = f"the end that `{word}` gives is empty, so that nothing comes before it"
+                    problem = f"the end given by `{word}` is empty"
                 elif word == "stop" and "suffix" in found:
                     problem = "`stop` and `suffix` are two ends of one rule"
             elif word == "max_tokens":

@@ -93,7 +93,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             except LeadingInCapture:
                 problems.append(_refuse("G112", name, graph, "inside a capture or scope", ruleset))
             except LeadingBehindRestriction:
-                problems.append(_refuse("G113", name, graph, "behind a follow restriction", ruleset))
+                problems.append(_refuse("G113", name, graph, "after a follow restriction", ruleset))
             except SplitTooLarge:
                 problems.append(_too_large(cycle, ruleset))
         if len(splits) < len(cycle):

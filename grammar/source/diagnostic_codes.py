@@ -43,7 +43,7 @@ CODES: Final[dict[str, Code]] = {
     "G014": Code("nothing to import", "The imported grammar defines no rule of this name."),
     "G015": Code("nested too deeply", "Groups, operators and quantifiers nest at most 100 deep in one rule."),
     "G016": Code("no start rule", "The start rule is not defined, or there are no rules at all."),
-    "G017": Code("bad special token", "`<[…]>` holds token ids and ranges of ids; `<…>` one token's text."),
+    "G017": Code("bad special token", "`<[…]>` contains token ids and ranges of ids; `<…>` one token's text."),
     "G018": Code(
         "bad directive", "A directive is repeated, contradicts another or has an unusable argument."
     ),
@@ -95,7 +95,7 @@ CODES: Final[dict[str, Code]] = {
     ),
     "G119": Code(
         "object keys out of place",
-        "A program put together an object whose keys cannot be kept account of.",
+        "A program built an object whose keys cannot be tracked.",
     ),
     "G120": Code(
         "semantic states that clash",
@@ -105,7 +105,7 @@ CODES: Final[dict[str, Code]] = {
     "G202": Code(
         "`-` for a hyphen", "`-` removes strings. It is next to a count, or there is nothing to remove."
     ),
-    "G203": Code("hidden alternative", "Another alternative has all texts of this one."),
+    "G203": Code("hidden alternative", "Another alternative matches all strings of this one."),
     "G204": Code(
         "class for a group",
         "`[…]` is one character of a class; it holds quotes, or letters with `|` between.",

@@ -101,7 +101,7 @@ def query_rules(
         return _plain_rules(dialect, listed, read_only, max_limit, spelling)
     if functions == "any":
         raise SQLError(
-            'functions: "any" goes with no schema, whose queries call known functions; list their names'
+            'functions: "any" is not possible with a schema, whose queries call known functions; list their names'
         )
     if escape is not None and (not isinstance(escape, str) or not escape.strip()):
         raise SQLError(f"escape: {escape!r:.60} is not text")

@@ -74,7 +74,7 @@ class Call(Generic[R]):
             of the function.
         """
         if self.tool is None:
-            raise ToolError("", f"`{self.name}` is none of the tools that the parser was given")
+            raise ToolError("", f"`{self.name}` is not one of the tools of the parser")
         result: R = self.tool.run(self.arguments)
         return result
 

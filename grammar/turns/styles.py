@@ -266,7 +266,7 @@ def register(name: str, style: ToolStyle) -> None:
     if not isinstance(name, str) or not name or name in STYLES or name in ALIASES:
         raise ToolError("/style", f"`{name!s:.60}` is a style of the package, or no name")
     if not style.calls or any(begin.count(NAME) != 1 for begin, _ in style.calls):
-        raise ToolError("/style/calls", "each call begins with a marker that holds `{name}` once")
+        raise ToolError("/style/calls", "each call begins with a marker that contains `{name}` once")
     if not style.begin and not style.content[0]:
         raise ToolError("/style/trigger", "calls in free text need a `trigger` or a `section`")
     if style.trigger and not all(begin.startswith(style.trigger) for begin, _ in style.calls):

@@ -3,7 +3,7 @@
     python lab/benchmarks/audit.py --data PATH_TO_DATA_PACK --sample 1000 --budget 900 --out FOLDER [--write]
     python lab/benchmarks/audit.py --data PATH_TO_DATA_PACK --suite --engines stackmask --out FOLDER2   # the official suite
 
-The same command goes on with an audit that its budget ended. ``FOLDER/report.html`` shows the texts. Needs the extras
+The same command goes on with an audit that its budget ended. ``FOLDER/report.html`` shows the strings. Needs the extras
 ``bench`` and ``audit``.
 """
 

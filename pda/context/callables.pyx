@@ -492,7 +492,7 @@ cdef class Callables:
         if not isinstance(answer, ir.Owed):
             raise TypeError(f"{answer!r:.60} is not an Owed")
         if not isinstance(answer.size, int) or not isinstance(answer.text, str):
-            raise TypeError(f"{answer!r:.60}: size is no int, or text no str")
+            raise TypeError(f"{answer!r:.60}: size is not an int, or text is not a str")
         data = answer.text[:MOST_OWED_TEXT].encode(errors="replace")
         return min(max(answer.size, 0), MOST_OWED), data, answer.in_name is True
 

@@ -296,7 +296,7 @@ def convert(
 @reporting
 def sample(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
-    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="Number of texts.")] = 1,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="Number of strings.")] = 1,
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Random seed; a different seed gives different samples.")
     ] = 0,
@@ -553,10 +553,10 @@ def audit(
         float,
         typer.Option("--limit", min=0.1, help="Treat a call of an engine as hung after this many seconds."),
     ] = 20.0,
-    texts: Annotated[int, typer.Option("--texts", min=0, help="Number of given texts per case.")] = 3,
+    texts: Annotated[int, typer.Option("--texts", min=0, help="Number of given strings per case.")] = 3,
     mutants: Annotated[int, typer.Option("--mutants", min=0, help="Number of mutants per text.")] = 3,
     samples: Annotated[
-        int, typer.Option("--samples", min=0, help="Number of texts that each engine samples per case.")
+        int, typer.Option("--samples", min=0, help="Number of strings that each engine samples per case.")
     ] = 1,
 ) -> None:
     """Compare the masks of engines token by token. Independent validators judge each difference.

@@ -124,4 +124,4 @@ def _print(audit: Audit, summaries: list[EngineSummary], folder: Path) -> None:
     unjudged = sum(bool(result.unjudged) for result in audit.results)
     if unjudged:
         show(output(), f"{unjudged:,} cases that no judge reads were left out")
-    show(output(), f"{folder / REPORT} shows the texts")
+    show(output(), f"{folder / REPORT} shows the strings")

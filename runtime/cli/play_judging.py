@@ -92,7 +92,7 @@ class Playground:
 def read(kind: str, text: str) -> Grammar:
     """Return the grammar for the text in the editor. Raises: StackmaskError."""
     if kind not in KINDS:
-        raise StackmaskError(f"kind is {kind!r:.40}, none of {', '.join(KINDS)}")
+        raise StackmaskError(f"kind is {kind!r:.40}, not one of {', '.join(KINDS)}")
     if kind == "ebnf":
         grammar = Grammar.from_ebnf(text, None, limits=LIMITS)
     elif kind == "regex":

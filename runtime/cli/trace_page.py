@@ -206,7 +206,7 @@ function describe(panel, steps, i) {
   }
   if (s.m !== undefined) entry(list, "probability of allowed tokens").textContent = percent(s.m);
   if (s.p !== undefined) entry(list, "share of this token").textContent = percent(s.p);
-  if (s.c) { const made = add(entry(list, "the mask was made of"), "ul", undefined, "plain"); s.c.forEach((c) => add(made, "li", c)); }
+  if (s.c) { const made = add(entry(list, "parts of the mask"), "ul", undefined, "plain"); s.c.forEach((c) => add(made, "li", c)); }
 }
 """
 """What fills the panel of a token."""

@@ -88,7 +88,7 @@ def open_audit(folder: Path, about: dict[str, Any]) -> Audit:
     audit = load_audit(folder)
     differ = [name for name in about if name != "planned" and audit.about.get(name) != about[name]]
     if differ:
-        raise AuditError(f"{folder} holds an audit with other {', '.join(differ)}: give another folder")
+        raise AuditError(f"{folder} contains an audit with other {', '.join(differ)}: give another folder")
     audit.about = about
     path.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", "utf-8")
     whole = "".join(json.dumps(result.as_json()) + "\n" for result in audit.results)

@@ -401,7 +401,7 @@ class RegexJudge:
         if flavor != "python" and not re.fullmatch(
             r"[\w \-\[\](){},|*+?.:;/@%#~!&=<>'\"]*", pattern, re.ASCII
         ):
-            raise Unjudgeable(f"a pattern of the flavour {flavor} beyond what `re` surely reads alike")
+            raise Unjudgeable(f"a pattern of the flavour {flavor} that `re` may read differently")
 
     def judge(self, text: bytes) -> Verdict:
         """Return whether the pattern matches the whole text."""

@@ -102,7 +102,7 @@ def _compile(
     if isinstance(item, CompiledGrammar | CompiledFsm):
         if plan is not None:
             raise GenerationError(
-                "with tools or reasoning, give the Grammar itself: it becomes part of the turn's"
+                "with tools or reasoning, give the Grammar itself: it becomes part of the grammar of the turn"
             )
         if not item.vocabulary.fits(compiler.vocabulary):
             raise GenerationError(

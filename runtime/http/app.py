@@ -187,7 +187,7 @@ async def _answer(service: Service, request: Request, *, chat: bool) -> Response
     most = service.concurrency + service.max_waiting
     if service.active >= most:
         service.metrics.add('requests_total{status="503"}')
-        answer = _error(f"{most} requests are served or wait: come again later", 503)
+        answer = _error(f"{most} requests are running or waiting: try again later", 503)
         return JSONResponse(answer, 503, {"Retry-After": "1"})
     service.active += 1
     try:

@@ -181,7 +181,7 @@ def _chosen_rows(indices: Any, rows: int, logits: Any) -> Any:
         return indices.reshape(-1).contiguous()
     found = np.asarray(indices.numpy() if hasattr(indices, "numpy") else list(indices))
     if found.size and found.dtype.kind not in "iu":
-        raise BitmaskError(f"indices has dtype {found.dtype}, must hold integers: numbers of rows")
+        raise BitmaskError(f"indices has dtype {found.dtype}, must contain integers: numbers of rows")
     chosen = np.ascontiguousarray(found.ravel(), dtype=np.int64)
     if chosen.size and (chosen.min() < 0 or chosen.max() >= rows):
         wrong = next(index for index in chosen.tolist() if not 0 <= index < rows)

@@ -183,7 +183,7 @@ class GuardedMatcher:
         self._failed_at = self.matcher.accept_calls
         self.is_of_request = isinstance(error, BudgetError | RequestError)
         self.metrics.add(refusal(error))
-        logger.error("request %s ends: no mask could be made: %s", self._request_id, self.failure)
+        logger.error("request %s ends: its mask could not be computed: %s", self._request_id, self.failure)
 
     def is_terminated(self) -> bool:
         """Return whether the output has ended with a stop token."""

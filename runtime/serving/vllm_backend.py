@@ -102,7 +102,7 @@ def refuse_what_servers_refuse(params: Any) -> None:
     if getattr(params, "json_object", None) is False:
         raise VLLMValidationError("json_object must be True, or left out")
     if "\x00" in (getattr(params, "regex", None) or ""):
-        raise VLLMValidationError("regex holds a NUL character: write \\x00")
+        raise VLLMValidationError("regex contains a NUL character: write \\x00")
     check_nesting = getattr(sampling_params, "check_json_nesting", None)
     if check_nesting is not None:  # since 0.32
         check_nesting(params.json)

@@ -46,7 +46,7 @@ class ByteEngine:
         matcher = _matcher(grammar)
         if matcher.compiled.vocabulary.size > BYTES + 1:
             raise SampleError(
-                "strings hold no special tokens, and the grammar asks for some: follow token ids with a Matcher"
+                "strings have no special tokens, and the grammar requires some: follow token ids with a Matcher"
             )
         return (not data or matcher.accept_string(data)) and matcher.is_accepting()
 
@@ -63,9 +63,9 @@ class ByteEngine:
         costs, least = _costs(grammar, limits)
         if least // BYTE > max_bytes:
             raise SampleError(
-                f"the shortest texts of the grammar have about {least // BYTE:,} bytes, and max_bytes is {max_bytes:,}"
+                f"the shortest strings of the grammar have about {least // BYTE:,} bytes, and max_bytes is {max_bytes:,}"
                 if least < NEVER
-                else "strings hold no special tokens, and every text of the grammar has some"
+                else "strings have no special tokens, and every output of the grammar has some"
             )
         for _ in range(n):
             # a text is a request of its own
@@ -73,7 +73,7 @@ class ByteEngine:
                 data = self._draw(grammar, costs.copy(), rng, least // BYTE, max_bytes)
             if data is None:
                 raise SampleError(
-                    f"no text of at most {max_bytes:,} bytes was found (max_bytes): raise it, or draw texts from a "
+                    f"no string of at most {max_bytes:,} bytes was found (max_bytes): raise it, or sample from a "
                     "simpler grammar"
                 )
             found.append(data.decode("utf-8", "surrogateescape"))

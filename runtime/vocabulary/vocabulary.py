@@ -491,7 +491,7 @@ def _ids(name: str, ids: Any) -> list[int]:
 def _check_types(tokens: Sequence[bytes | None]) -> None:
     bad = next(i for i, token in enumerate(tokens) if token is not None and type(token) is not bytes)
     raise VocabularyError(
-        f"tokens[{bad}] is {type(tokens[bad]).__name__}, not bytes: give the bytes that the token stands for, "
+        f"tokens[{bad}] is {type(tokens[bad]).__name__}, not bytes: give the bytes of the token, "
         "or use Vocabulary.from_huggingface"
     )
 

@@ -108,8 +108,8 @@ def test_the_profile_is_for_models_unless_exact_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (3.5, r"no grammar can be made of 3.5 \(float\); give a Grammar; a type"),
-        (None, r"no grammar can be made of None \(NoneType\)"),
+        (3.5, r"no grammar can be created from 3.5 \(float\); give a Grammar; a type"),
+        (None, r"no grammar can be created from None \(NoneType\)"),
         (Item(name="a", count=1), r"of an object give its type, Item"),
         ([1, 2], r"1 is int: for values of other types give typing.Literal"),
         (re.compile(b"a", re.LOCALE), r"re.LOCALE"),
@@ -126,7 +126,7 @@ def test_compilers_take_what_grammars_are_made_of() -> None:
     matcher = compiler.compile(["yes", "no"]).matcher()
     assert matcher.accept_string("no")
     assert matcher.is_accepting()
-    with pytest.raises(sm.StackmaskError, match=r"no grammar can be made of 3\.5"):
+    with pytest.raises(sm.StackmaskError, match=r"no grammar can be created from 3\.5"):
         compiler.compile(3.5)
     with pytest.raises(sm.StackmaskError, match="a compiler is for a Vocabulary, not str"):
         sm.Compiler("tokenizer")  # type: ignore[arg-type]
@@ -243,7 +243,7 @@ def test_prompts_describe_what_to_write(source: Any, described: str) -> None:
 
 @pytest.mark.parametrize("source", ['root ::= "a"', re.compile("a+"), sm.Grammar.from_regex("a")])
 def test_prompts_of_other_grammars_are_refused(source: Any) -> None:
-    with pytest.raises(sm.OutputError, match=r"your own words|no grammar can be made"):
+    with pytest.raises(sm.OutputError, match=r"your own words|no grammar can be created"):
         sm.prompt_for(source)
 
 

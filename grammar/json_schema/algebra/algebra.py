@@ -994,7 +994,7 @@ class Expansion:
                 raise UnsupportedSchemaError(
                     algebra.where(state),
                     self.culprit(state),
-                    f"its combinations come to more than {MAX_FORMS} alternatives for one value",
+                    f"its combinations give more than {MAX_FORMS} alternatives for one value",
                 )
             spend(20 + len(branch.atoms) // 4)
             clause = self.next_clause(branch)

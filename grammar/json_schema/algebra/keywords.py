@@ -160,7 +160,7 @@ def _names(node: Node, keyword: str, value: Any) -> list[str]:
     names: list[str] = value if type(value) is list else _list(node, keyword, value)
     for name in names:
         if type(name) is not str and not isinstance(name, str):
-            raise SchemaError(node.where, keyword, f"must hold strings, not {shown(name)}")
+            raise SchemaError(node.where, keyword, f"must contain strings, not {shown(name)}")
     return names
 
 

@@ -313,7 +313,7 @@ def _local_references(reading: Checked, schema: dict[str, Any], where: Where, _:
 
 def _no_recursion(reading: Checked) -> None:
     _check_cycles(
-        reading, lambda *_: True, "a schema is no part of itself", "write as many levels as are needed"
+        reading, lambda *_: True, "a schema cannot contain itself", "write as many levels as are needed"
     )
 
 

@@ -121,7 +121,7 @@ class ArgumentWriter(ObjectStyle):
         written = "".join(self.style.entities.get(char, char) for char in text)
         if _READABLE.fullmatch(written) is None:
             problem = f"{text!r:.60} cannot be the name of an argument between markers: it may not"
-            problem = f"{problem} begin with `/`, or hold `<` or `>`; give it another name"
+            problem = f"{problem} begin with `/`, or contain `<` or `>`; give it another name"
             raise UnsupportedSchemaError(self.lowering.place_of_name(text), "", problem)
         return ir.Literal(written.encode())
 
@@ -253,7 +253,7 @@ class ArgumentWriter(ObjectStyle):
         kept = {word: None for word in words if not any(stop in word for stop in self.stops)}
         for word in words:
             if word not in kept:
-                reason = f"{shown(word)} is left out: no string holds {self.shown_stops()}"
+                reason = f"{shown(word)} is left out: no string contains {self.shown_stops()}"
                 algebra.report.add("narrowed", algebra.where(value.state), "enum", reason)
         return Texts(kept)
 

@@ -328,7 +328,7 @@ NARROWING: Final = (
     " that is not 0, an optional fraction and an exponent from -324 to -4 or from 7 to 308, with or without +,"
     " with at most one leading zero; between bounds only in decades that are allowed as a whole, and for single"
     " values and the bounds of numbers with any decimals; where whole numbers or multiples of 0.1, 0.01, … are"
-    " asked for, with as many decimals in the mantissa as any of the exponents makes exact, 16 at most if the"
+    " required, with as many decimals in the mantissa as any of the exponents makes exact, 16 at most if the"
     " exponent makes 16 exact; no exponents with other multiples, and none for 0."
 )
 """The spellings of numbers that grammars exclude, for reports. (Bounds: ``SMALL``, ``LARGE``.)"""
@@ -336,7 +336,7 @@ NARROWING: Final = (
 PLAIN_NARROWING: Final = (
     "Integers are digits alone: no -0, 6.0 or 1e2; where they have no bound, they have 64 bits. A run of digits has"
     f" at most {MAX_RUN} ({MAX_RUN - 1} more than it must have, where that is more), and {MULTIPLE_DIGITS}"
-    " before the point where multiples of another number are asked for, if that takes few enough states; an exponent"
+    " before the point where multiples of another number are required, if that takes few enough states; an exponent"
     " is from -324 to 308, with at most one leading zero, and 0 has none. Single values have no zeros after their"
     " decimals."
 )

@@ -185,7 +185,7 @@ class EcmaFlavour(Flavour):
         in_sets = in_class and (letter == "-" or (self.sets and letter in "&!#%,:;<=>@`~"))
         if in_sets or not self.strict or letter in _SYNTAX:
             return ord(letter), after
-        return self.identity(start, "is no escape with the flag u")
+        return self.identity(start, "is not an escape with the flag u")
 
     def strings(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\q{a|b}`; only single characters are supported as members of a class."""

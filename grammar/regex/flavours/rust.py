@@ -128,7 +128,7 @@ class RustFlavour(Flavour):
                 )
             elif ranges[-1][1] > 0xFF:
                 self.reader.problems.add(
-                    "G007", "with (?-u), a class holds bytes", start, self.reader.position
+                    "G007", "with (?-u), a class contains bytes", start, self.reader.position
                 )
                 ranges = ()
             frame.items.append(byte_class(ranges))

@@ -86,8 +86,8 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
             raise SQLError(f"functions: {name!r:.60} is not the name of a function")
         if forbidden is not None and forbidden.fullmatch(name.rpartition(".")[2]):  # mutant: schema-name
             raise SQLError(
-                f"functions: `{name:.60}` has side effects; read_only=False lets it through, and then nothing "
-                "but the privileges of the role that runs the query keeps it from writing"
+                f"functions: `{name:.60}` has side effects; read_only=False allows it, and then only the "
+                "privileges of the role that runs the query prevent writing"
             )
         wanted.add(name.lower())
     known = safe_functions(dialect)

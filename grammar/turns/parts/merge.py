@@ -169,7 +169,7 @@ def _clash(one: str, other: str) -> GrammarError:
             Diagnostic(
                 "G120",
                 f"`{one}` and `{other}` both have a semantic state, and their initial states differ",
-                help="let one grammar hold one of them only; blanks by pattern or number keep no track, indented ones do",
+                help="use only one of them in a grammar; whitespace by pattern or number keeps no state, indentation does",
             )
         ]
     )

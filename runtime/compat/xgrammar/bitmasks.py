@@ -52,7 +52,7 @@ def apply_token_bitmask_inplace(
         backend.
     """
     if backend not in BACKENDS:
-        raise ArgumentError(f"backend is {backend!r:.40}, none of {', '.join(BACKENDS)}")
+        raise ArgumentError(f"backend is {backend!r:.40}, not one of {', '.join(BACKENDS)}")
     width, covered = logits.shape[-1], bitmask.shape[-1] * BITS
     columns = min(width, covered) if vocab_size is None else vocab_size
     if vocab_size is None and covered < width:

@@ -194,7 +194,7 @@ class GrammarMatcher:
     def _check_not_ended(self) -> None:
         if self.native.is_terminated():
             raise XGrammarError(
-                "the text has ended with a stop token: there is no next one; reset() or rollback() first"
+                "the output has ended with a stop token, so there is no next token; reset() or rollback() first"
             )
 
 

@@ -52,7 +52,7 @@ def read_huggingface(tokenizer: Any) -> TokenTable:
                 "its get_vocab()"
             )
         raise VocabularyError(
-            f"cannot read token bytes from {type(tokenizer).__name__}: it holds neither a tokenizers backend, "
+            f"cannot read token bytes from {type(tokenizer).__name__}: it has neither a tokenizers backend, "
             "a SentencePiece model, a tiktoken encoding nor a byte table; give the bytes to Vocabulary(tokens=...)"
         )
     eos = getattr(tokenizer, "eos_token_id", None)

@@ -183,7 +183,7 @@ def test_what_has_no_effect_is_reported() -> None:
         ('start[lasy]: "a"', 6, "the attribute `lasy` is not supported"),
         ('start[lazy, lazy]: "a"', 12, "`lazy` is given twice"),
         ('start[lazy=1]: "a"', 6, "`lazy` has no value"),
-        ('start[suffix=""]: "a"', 6, "the end that `suffix` gives is empty, so that nothing comes before it"),
+        ('start[suffix=""]: "a"', 6, "the end given by `suffix` is empty"),
         ('start[suffix=end]: "a"', 6, "`suffix` is a string, a regex or the name of a terminal"),
         ('start[stop="a", suffix="b"]: "a"', 6, "`stop` and `suffix` are two ends of one rule"),
         ('start[suffix=END]: "a"', 13, "undefined terminal `END`"),

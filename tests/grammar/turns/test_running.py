@@ -90,7 +90,7 @@ def test_arguments_that_do_not_fit(arguments: dict[str, Any], problem: str) -> N
 def test_there_must_be_a_function() -> None:
     with pytest.raises(tools.ToolError, match="`f` has no function to run: it was given as a schema"):
         tools.Tool("f").run({})
-    with pytest.raises(tools.ToolError, match="`f` is none of the tools that the parser was given"):
+    with pytest.raises(tools.ToolError, match="`f` is not one of the tools of the parser"):
         tools.Call("f", {}).run()
 
 

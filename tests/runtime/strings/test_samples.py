@@ -180,7 +180,7 @@ def test_accepts() -> None:
 def test_what_cannot_be_asked() -> None:
     token = sm.Grammar.from_ebnf('root ::= "a" <|call|>')
     for ask in (token.sample, lambda: token.accepts("a")):
-        with pytest.raises(sm.SampleError, match="strings hold no special tokens"):
+        with pytest.raises(sm.SampleError, match="strings have no special tokens"):
             ask()
     either = sm.Grammar.from_ebnf('root ::= [ab]{2} & "ab"')
     assert either.sample() == ["ab"]

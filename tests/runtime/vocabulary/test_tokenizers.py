@@ -265,7 +265,7 @@ def test_nothing_to_infer_from_is_an_error() -> None:
 
 
 def test_an_unknown_object_is_named() -> None:
-    with pytest.raises(VocabularyError, match="SimpleNamespace: it holds neither"):
+    with pytest.raises(VocabularyError, match="SimpleNamespace: it has neither"):
         Vocabulary.from_huggingface(SimpleNamespace(eos_token_id=None))
 
 
