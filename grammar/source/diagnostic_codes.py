@@ -43,7 +43,9 @@ CODES: Final[dict[str, Code]] = {
     "G014": Code("nothing to import", "The imported grammar defines no rule of this name."),
     "G015": Code("nested too deeply", "Groups, operators and quantifiers nest at most 100 deep in one rule."),
     "G016": Code("no start rule", "The start rule is not defined, or there are no rules at all."),
-    "G017": Code("bad special token", "`<[…]>` contains token ids and ranges of ids; `<…>` one token's text."),
+    "G017": Code(
+        "bad special token", "`<[…]>` contains token ids and ranges of ids; `<…>` one token's text."
+    ),
     "G018": Code(
         "bad directive", "A directive is repeated, contradicts another or has an unusable argument."
     ),

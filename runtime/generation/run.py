@@ -237,7 +237,9 @@ def _check_options(
         if options.get(name) is not None and len(prompts) > 1:
             raise GenerationError(f"{name} works for one prompt at a time, but there are {len(prompts)}")
     if chat_options and all(isinstance(prompt, str) for prompt in prompts):
-        raise GenerationError("chat_options are for chats, but the prompts are strings: give lists of messages")
+        raise GenerationError(
+            "chat_options are for chats, but the prompts are strings: give lists of messages"
+        )
     if clash := _OURS.intersection(options):
         raise GenerationError(f"{', '.join(sorted(clash))} cannot be given: generate sets it itself")
 

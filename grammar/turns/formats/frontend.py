@@ -368,7 +368,9 @@ class FormatLowering:
         if ends == ("",):
             if not outer and _is_unlimited(content):
                 cure = "give it an `end`, or write its content without a tag"
-                raise tag.wrong("end", f"the content may contain any text, so that nothing ends the tag; {cure}")
+                raise tag.wrong(
+                    "end", f"the content may contain any text, so that nothing ends the tag; {cure}"
+                )
             return self._open(content, outer)
         if "" in ends:
             ends = tuple(word for word in ends if word)
