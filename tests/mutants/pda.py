@@ -14,7 +14,7 @@ ROWS = (
     ),
     Mutant(
         "fresh-matcher",
-        "make a new matcher",
+        "create a new matcher",
         "keep the matcher",
         "An error about states that are spoiled says what to do.",
         ("tests/pda/test_errors.py",),

@@ -17,4 +17,4 @@ def test_a_fixed_limit_says_so() -> None:
 
 
 def test_what_is_spoiled_says_what_to_do() -> None:
-    assert "make a new matcher" in str(SpoiledError())
+    assert "create a new matcher" in str(SpoiledError())

@@ -766,7 +766,12 @@ TABLES["campaign-serve"] = lambda: _campaign(lambda name: name == "serve")
 TABLES["campaign-sglang"] = lambda: _campaign(lambda name: name.startswith("SGLang"))
 TABLES["campaign-thoughts"] = lambda: _campaign(lambda _: True, "serving_thoughts")
 TABLES["campaign-vllm-033"] = lambda: _campaign(lambda _: True, "serving_campaign_033")
-TABLES["campaign-vllm"] = lambda: _campaign(lambda name: name != "serve" and not name.startswith("SGLang"))
+TABLES["campaign-vllm"] = lambda: _campaign(
+    lambda name: (
+        name not in ("serve", *result("serving_campaign_033")["configurations"])
+        and not name.startswith("SGLang")
+    )
+)
 
 
 @made("drafts-ngram")

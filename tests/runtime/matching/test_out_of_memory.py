@@ -72,7 +72,7 @@ def test_what_was_half_changed_is_not_used_again() -> None:
         lambda: stackmask.fill_next_token_bitmask([bystander, matcher], mask),
     ]
     for call in calls:
-        with pytest.raises(stackmask.SpoiledError, match="make a new matcher"):
+        with pytest.raises(stackmask.SpoiledError, match="create a new matcher"):
             call()
     # what touches no states is as ever
     bystander.rollback(1)
