@@ -93,6 +93,7 @@ cdef class Semantics:
     cdef KeysId keys_at(self, SemId sem) noexcept nogil
     cdef SemId symbol_with(self, KeysId keys) except ID_FAILED nogil
     cdef SemId symbol_after_key(self, KeysId keys) except ID_FAILED nogil
+    cdef bint may_be_key(self, SemId sem) noexcept nogil
     cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except ID_FAILED nogil
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except ID_FAILED nogil
     cdef SemId test(self, SemId sem, TestId test) except ID_FAILED nogil

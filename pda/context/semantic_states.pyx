@@ -447,12 +447,22 @@ cdef class Semantics:
             return NEEDS_STATE
         return self.with_keys(SEM_SYMBOL, keys)
 
+    cdef bint may_be_key(self, SemId sem) noexcept nogil:
+        """Return whether an open capture may be that of a key: it is still empty, or begins with a quote."""
+        cdef TextId text = self.sems[sem].text
+        cdef uint8_t first = self.key_text.quote
+        while self.texts.parent[text] != NO_PARENT:
+            first = self.texts.last[text]
+            text = self.texts.parent[text]
+        return first == self.key_text.quote  # mutant: any-capture
+
     cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except ID_FAILED nogil:
         """Write the part of an undeclared key that was read so far, if the object has used other keys before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of a key, UNOPENED_KEYS
-        before it, NO_KEYS if no key was used. NEEDS_STATE if the text so far, or a second capture that began
-        elsewhere, does not determine the keys that continue it.
+        before it, NO_KEYS if no key was used or no open capture is that of a key. NEEDS_STATE if the text so
+        far, or a second capture that began elsewhere, does not determine the keys that continue it.
+        Cost: linear in the texts of the open captures.
         """
         cdef KeysId keys = self.keys_at(sem)
         cdef SemId above
@@ -462,10 +472,14 @@ cdef class Semantics:
             return NO_KEYS
         if not self.in_capture(sem):
             return WHOLE_KEYS
+        while not self.may_be_key(sem):  # such as of an element that must differ from the others
+            sem = self.sems[sem].parent
+            if not self.in_capture(sem):
+                return NO_KEYS
         above = self.sems[sem].parent
         while self.in_capture(above):
             # captures that began together have the same text
-            if self.sems[above].text:
+            if self.sems[above].text and self.may_be_key(above):
                 return NEEDS_STATE
             above = self.sems[above].parent
         self.texts.spell(self.sems[sem].text, begun)

@@ -141,7 +141,7 @@ class JumpDecoding:
             raise GenerationError("jump-forward needs the ids of the prompt, not only inputs_embeds")
         if asked := [name for name in _PER_TOKEN if getattr(generation_config, name, None)]:
             raise GenerationError(
-                f"{', '.join(asked)} is not available with jump-forward: the model is not called for forced tokens; use "
+                f"{', '.join(asked)}: not available with jump-forward, which does not call the model for forced tokens; use "
                 "GrammarLogitsProcessor"
             )
         if self.streamer is not None and not isinstance(self.streamer, TokenStreamer) and len(input_ids) > 1:

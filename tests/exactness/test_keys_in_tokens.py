@@ -166,3 +166,22 @@ def test_a_used_key_is_not_begun_where_nothing_else_can_follow(names: dict[str, 
             return
         assert matcher.accept_token(byte)
     assert engine_mask(matcher, len(tokens)), "dead end"
+
+
+def test_keys_of_objects_that_must_differ() -> None:
+    """Elements are kept while they are read, which has nothing to do with the keys inside of them."""
+    item = {"type": "object", "properties": {"u": {"type": "string"}, "t": {"uniqueItems": True}}}
+    schema = {"type": "array", "uniqueItems": True, "items": item}
+    pieces = [bytes([byte]) for byte in range(256)]
+    pieces += [b'"x":', b'","x":', b',"x":1}', b'"},{"x":', b'","y":1,"y":', b'y"', b'","\\u0078":', b'"],"x":']
+    vocabulary = stackmask.Vocabulary([*pieces, None], stop_ids=[len(pieces)])
+    compiled = stackmask.Compiler(vocabulary).compile(stackmask.Grammar.from_json_schema(schema))
+    matcher = compiled.matcher()
+    mask = stackmask.allocate_token_bitmask(1, vocabulary.size)
+    for byte in b'[{"u":"ab","t":["p",{"x":2,"z":"q"}],"x":1,"y":[{"z":"q"}]},{"x":"c"}]':
+        matcher.fill_next_token_bitmask(mask)
+        assert not matcher.explain()["tries_everything"]
+        for token in range(vocabulary.size):
+            is_in = bool(mask[0, token >> 5] >> (token & 31) & 1)
+            assert is_in == matcher.fork().accept_token(token), token
+        assert matcher.accept_token(byte)

@@ -20,6 +20,13 @@ ROWS = (
         ("tests/pda/test_errors.py",),
     ),
     Mutant(
+        "any-capture",
+        "first == self.key_text.quote",
+        "True",
+        "What is captured and begins with no quote is not a key, so tokens need not be tried for its sake.",
+        ("tests/exactness/test_keys_in_tokens.py",),
+    ),
+    Mutant(
         "surrogates",
         "0xA0",
         "0xA1",

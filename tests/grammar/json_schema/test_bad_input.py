@@ -35,7 +35,7 @@ NO_SCHEMA: list[tuple[Any, str, str, str]] = [
     ({"minLength": -1}, "#", "minLength", "natural number"),
     ({"minLength": 1.5}, "#", "minLength", "natural number"),
     ({"required": "a"}, "#", "required", "must be an array"),
-    ({"required": [1]}, "#", "required", "must hold strings"),
+    ({"required": [1]}, "#", "required", "must contain strings"),
     ({"enum": "a"}, "#", "enum", "must be an array"),
     ({"enum": [{1}]}, "#", "enum", "not a JSON value"),
     ({"minimum": float("nan")}, "#", "minimum", "not a JSON number"),

@@ -158,7 +158,7 @@ def test_max_bytes_is_kept() -> None:
     with pytest.raises(sm.SampleError, match="about 2 bytes, and max_bytes is 1"):
         grammar.sample(max_bytes=1)
     hidden = sm.Grammar.from_ebnf("root ::= !(.{0,6})")
-    with pytest.raises(sm.SampleError, match=r"no text of at most 5 bytes was found \(max_bytes\)"):
+    with pytest.raises(sm.SampleError, match=r"no string of at most 5 bytes was found \(max_bytes\)"):
         hidden.sample(max_bytes=5)
     assert sm.Grammar.from_ebnf('root ::= ""').sample(2, max_bytes=0) == ["", ""]
 

@@ -96,7 +96,7 @@ def test_criteria_that_narrow_those_of_generate(model: Any, tokenizer: Any, comp
 def test_what_scores_would_be_needed_for(model: Any, tokenizer: Any, compiler: Compiler) -> None:
     compiled = compiler.compile(Grammar.from_ebnf(LIST))
     ids = tokenizer("a", return_tensors="pt")["input_ids"]
-    with pytest.raises(GenerationError, match=r"output_scores, output_logits cannot be had"):
+    with pytest.raises(GenerationError, match=r"output_scores, output_logits: not available"):
         model.generate(
             ids, custom_generate=JumpDecoding(compiled), max_new_tokens=5, return_dict_in_generate=True,
             output_scores=True, output_logits=True,
