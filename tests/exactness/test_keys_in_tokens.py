@@ -173,7 +173,16 @@ def test_keys_of_objects_that_must_differ() -> None:
     item = {"type": "object", "properties": {"u": {"type": "string"}, "t": {"uniqueItems": True}}}
     schema = {"type": "array", "uniqueItems": True, "items": item}
     pieces = [bytes([byte]) for byte in range(256)]
-    pieces += [b'"x":', b'","x":', b',"x":1}', b'"},{"x":', b'","y":1,"y":', b'y"', b'","\\u0078":', b'"],"x":']
+    pieces += [
+        b'"x":',
+        b'","x":',
+        b',"x":1}',
+        b'"},{"x":',
+        b'","y":1,"y":',
+        b'y"',
+        b'","\\u0078":',
+        b'"],"x":',
+    ]
     vocabulary = stackmask.Vocabulary([*pieces, None], stop_ids=[len(pieces)])
     compiled = stackmask.Compiler(vocabulary).compile(stackmask.Grammar.from_json_schema(schema))
     matcher = compiled.matcher()

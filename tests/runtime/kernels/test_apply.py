@@ -241,7 +241,12 @@ BAD: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
         {"indices": torch.tensor([2])},
         "indices has row 2, but logits has 2 rows",
     ),
-    "indices type": (ones(2, 40), MASK, {"indices": [0.5]}, "indices has dtype float64, must contain integers"),
+    "indices type": (
+        ones(2, 40),
+        MASK,
+        {"indices": [0.5]},
+        "indices has dtype float64, must contain integers",
+    ),
     "indices device": (
         ones(2, 40),
         MASK,
