@@ -92,7 +92,7 @@ class _Loader(Loader[_File]):
     def bundled(self, file: _File, wanted: Import) -> Found | None:
         path = bundled_path(wanted.target)
         if path is not None:
-            return Found(f"stackmask/grammars/{path.name}", read_text(path), path)
+            return Found(f"stackmask/grammars/{path.name}", read_text(path), path.resolve())
         known = bundled_names()
         others = f"bundled are: {', '.join(known) or 'none'}; a path is written in quotes"
         help = advice(wanted.target, known, others)
@@ -103,8 +103,8 @@ class _Loader(Loader[_File]):
         """Import names of a file, which is loaded once; imports may form cycles."""
         source = None
         if found is not None and found.path is not None:
-            path = found.path.resolve()
-            source = self.by_path.get(path) or self.add(found.text, found.name, found.path.parent, path)
+            path = found.path
+            source = self.by_path.get(path) or self.add(found.text, found.name, path.parent, path)
         for wanted in group:
             for outer, local in wanted.items:
                 if local.name in file.meaning:

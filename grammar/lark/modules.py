@@ -136,7 +136,7 @@ class LarkLoader(Loader[LarkFile]):
             help = "imports that lead to each other never end"
             file.problems.at(wanted.span, "G013", f"more than {MAX_FILES} imports", help)
             return
-        path = None if found.path is None else found.path.resolve()
+        path = found.path
         spend(1_000)
         outer: LarkFile | None = file
         while outer is not None and path is not None:

@@ -1,4 +1,4 @@
-"""What loading a grammar takes in either notation: its skip rule, and what a text is that is no grammar."""
+"""Parts of loading that both notations share: the skip rule, and hints for texts in other notations."""
 
 from __future__ import annotations
 

@@ -124,6 +124,7 @@ class Loader(ABC, Generic[AnyFile]):
     def __init__(self, sources: SourceFiles) -> None:
         self.sources = sources
         self.files: list[AnyFile] = []
+        self._read: dict[Path, Found] = {}  # a path may be written in many ways
 
     @property
     def root(self) -> AnyFile:
@@ -162,11 +163,15 @@ class Loader(ABC, Generic[AnyFile]):
             file.problems.at(wanted.span, "G013", message, help, "relative to which folder?")
             return None
         path = file.folder / (target.replace(".", "/") + notation.suffix if notation.suffix else target)
-        try:
-            return Found(str(path), read_text(path), path.resolve())
-        except GrammarFileError as error:
-            file.problems.at(wanted.span, "G013", str(error), "", "imported here")
-            return None
+        spend(100)
+        key = path.resolve()
+        if key not in self._read:
+            try:
+                self._read[key] = Found(str(path), read_text(path), key)
+            except GrammarFileError as error:
+                file.problems.at(wanted.span, "G013", str(error), "", "imported here")
+                return None
+        return self._read[key]
 
     def has(self, file: AnyFile, target: str, there: Name, known: Collection[str]) -> bool:
         """Return whether an imported file defines a name; otherwise report that it is missing."""

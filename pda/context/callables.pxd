@@ -55,6 +55,7 @@ cdef class CaptureTexts:
     cdef KeyMap index               # text without its last byte << 8 | byte -> text; text 0 is empty
     cdef vector[TextId] parent      # the text without its last byte, or NO_PARENT
     cdef vector[uint8_t] last       # that byte
+    cdef vector[uint8_t] first      # the first byte; 0 for an empty text
     cdef vector[int32_t] left       # bytes that the capture still keeps, or UNBOUNDED
     # of beginnings of keys: the text that they spell; NO_TEXT within an escape, and where it was not asked
     cdef vector[TextId] value

@@ -114,11 +114,13 @@ cdef class CaptureTexts:
             # 0 is the empty string; then the stand-ins of walks
             self.parent.push_back(NO_PARENT)
             self.last.push_back(0)
+            self.first.push_back(0)
             self.left.push_back(0)
         self.left[0] = UNBOUNDED
         # ALIKE_TEXT: of one byte, and takes no more
         self.parent.push_back(0)
         self.last.push_back(0)
+        self.first.push_back(0)
         self.left.push_back(0)
         self.bounded = {}
         self.tellers = []
@@ -135,6 +137,7 @@ cdef class CaptureTexts:
         """Return an empty text with the given capacity in bytes."""
         self.parent.push_back(NO_PARENT)
         self.last.push_back(0)
+        self.first.push_back(0)
         self.left.push_back(most)
         return <int32_t>self.parent.size() - 1
 
@@ -147,6 +150,7 @@ cdef class CaptureTexts:
             found = <int32_t>self.parent.size()
             self.parent.push_back(text)
             self.last.push_back(byte)
+            self.first.push_back(byte if self.parent[text] == NO_PARENT else self.first[text])
             left = self.left[text]
             if left != UNBOUNDED:
                 left = max(left - 1, 0)
@@ -181,7 +185,7 @@ cdef class CaptureTexts:
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return the approximate number of bytes of the strings."""
-        return self.index.nbytes() + self.teller.nbytes() + 9 * self.parent.size() + 4 * self.value.size()
+        return self.index.nbytes() + self.teller.nbytes() + 10 * self.parent.size() + 4 * self.value.size()
 
 
 cdef enum:

@@ -450,11 +450,9 @@ cdef class Semantics:
     cdef bint may_be_key(self, SemId sem) noexcept nogil:
         """Return whether an open capture may be that of a key: it is still empty, or begins with a quote."""
         cdef TextId text = self.sems[sem].text
-        cdef uint8_t first = self.key_text.quote
-        while self.texts.parent[text] != NO_PARENT:
-            first = self.texts.last[text]
-            text = self.texts.parent[text]
-        return first == self.key_text.quote  # mutant: any-capture
+        if self.texts.parent[text] == NO_PARENT:
+            return True
+        return self.texts.first[text] == self.key_text.quote  # mutant: any-capture
 
     cdef int read_of_key(self, SemId sem, vector[uint8_t]& value) except ID_FAILED nogil:
         """Write the part of an undeclared key that was read so far, if the object has used other keys before.
@@ -462,7 +460,7 @@ cdef class Semantics:
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of a key, UNOPENED_KEYS
         before it, NO_KEYS if no key was used or no open capture is that of a key. NEEDS_STATE if the text so
         far, or a second capture that began elsewhere, does not determine the keys that continue it.
-        Cost: linear in the texts of the open captures.
+        Cost: linear in the open captures, and in the part that was read.
         """
         cdef KeysId keys = self.keys_at(sem)
         cdef SemId above

@@ -21,7 +21,7 @@ ROWS = (
     ),
     Mutant(
         "any-capture",
-        "first == self.key_text.quote",
+        "self.texts.first[text] == self.key_text.quote",
         "True",
         "What is captured and begins with no quote is not a key, so tokens need not be tried for its sake.",
         ("tests/exactness/test_keys_in_tokens.py",),

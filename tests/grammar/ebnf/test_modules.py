@@ -8,6 +8,7 @@ import pytest
 from support.golden import check_samples
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.notation import modules
 from stackmask.grammar.source.diagnostics import GrammarError, GrammarFileError
 from stackmask.grammar.source.files import bundled_names
 
@@ -103,6 +104,17 @@ def test_problems_of_all_files_are_reported_with_their_files(tmp_path: Path) -> 
     assert f"{tmp_path / 'lib.ebnf'}:1:7" in text
     assert "no such grammar file" in text
     assert "not a grammar file but a directory" in text
+
+
+def test_a_file_is_read_once_however_its_path_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(modules, "read_text", lambda path: read.append(path) or path.read_text("utf-8"))
+    imports = "".join(f'%import "{"./" * n}lib.ebnf" (a as a{n})\n' for n in range(50))
+    write(tmp_path, main=f"{imports}root ::= a0 a49", lib='a ::= "x"')
+    assert Grammar.from_file(tmp_path / "main.ebnf").accepts("xx")
+    assert len(read) == 1
 
 
 def test_stacks_of_files(tmp_path: Path) -> None:
