@@ -1336,9 +1336,9 @@ cdef class Emptiness:
 
         Most visits go to the state that seems to need the fewest bytes (`effort`), with the bytes to it added,
         and find a string in about as many steps as it has bytes. The estimate can mislead, so every
-        ``BY_AGE``-th visit goes to the oldest state. It is seldom, since in a pattern with a minimal length the
-        oldest states lead nowhere, and would distract the other order. First of all, the latest endings that
-        searches found are tried, since most states of a walk end alike.
+        ``BY_AGE``-th visit goes to the oldest state. More of them would cost more than they find: with a minimal
+        length, the oldest states lead nowhere, and their successors mislead the other order. First of all, the
+        latest endings that searches found are tried, since most states of a walk end alike.
         Cost: at most ``BY_AGE`` times the visits of a search by age, and linear in the bytes of the cached endings.
         """
         cdef vector[TermId] queue       # every state that was met

@@ -83,7 +83,7 @@ def test_schemas_and_patterns(playground: Playground) -> None:
         ("schema", "[" * 100_000, "nested too deeply"),
         ("schema", '{"type": 3}', "type"),
         ("regex", "(", ""),
-        ("other", "", "none of ebnf"),
+        ("other", "", "not one of ebnf"),
     ):
         (problem, *_) = judged(playground, kind, text)["problems"]
         assert problem["severity"] == "error"
