@@ -428,6 +428,8 @@ def _plain(parts: Continuations, expr: ir.Expr, most: int) -> ir.Expr:
 
 
 def _determinised(parts: Continuations, expr: ir.Expr, most: int) -> Automaton:
+    everything = frozenset([parts.cons(ir.ANY_TEXT, 0)])
+
     def read(state: frozenset[int]) -> tuple[bool, Iterable[tuple[int, frozenset[int]]]]:
         following: dict[int, set[int]] = {}
         seen = set(state)
@@ -436,6 +438,8 @@ def _determinised(parts: Continuations, expr: ir.Expr, most: int) -> Automaton:
             here = todo.pop()
             if here == 0:
                 continue
+            if parts.rests[here] == 0 and parts.nodes[here] == ir.ANY_TEXT:  # what else can follow is in it
+                return True, [(letter, everything) for letter in range(len(parts.classes))]
             takes, target, others = parts.ways(here)
             spend(4 + len(takes) // 4)
             for letter in takes:

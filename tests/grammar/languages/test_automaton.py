@@ -152,3 +152,12 @@ def test_states_are_merged_as_pairs_say(seed: int) -> None:
         (found[s] == found[t]) == ((s, t) not in apart) for s in number.values() for t in number.values()
     )
     assert found == [{b: n for n, b in enumerate(dict.fromkeys(found))}[b] for b in found]
+
+
+@pytest.mark.parametrize("most", [1, 4, 300])
+def test_all_ends_of_a_search_are_one_state(most: int) -> None:
+    some = ir.Repeat(char_class(((97, 98),)), 1, most)
+    expr = ir.Sequence((ir.ANY_TEXT, some, ir.ANY_TEXT))
+    automaton = automaton_of(expr, MOST)
+    assert len(automaton.rows) <= 4  # of a search for 300 letters there would be a state for each
+    assert accepted(automaton) == recognized(expr)
