@@ -3,7 +3,7 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
-from libcpp.algorithm cimport lower_bound, reverse, sort
+from libcpp.algorithm cimport binary_search, lower_bound, reverse, sort
 from libcpp.pair cimport pair
 
 from stackmask.pda.ids cimport (
@@ -326,6 +326,20 @@ cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
         if table.kids[u.operands.first + 1 + k] != table.kids[t.operands.first + k]:
             return False
     return True
+
+
+cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) noexcept nogil:
+    """Return whether the intersection of sorted terms is a subset of another term, as far as the operands show it."""
+    cdef Term u = table.terms[t]
+    cdef int32_t k
+    if binary_search(items.begin(), items.end(), t):
+        return True
+    if u.kind != K_ALT and u.kind != K_AND:
+        return False
+    for k in range(u.operands.count):
+        if binary_search(items.begin(), items.end(), table.kids[u.operands.first + k]) != (u.kind == K_AND):
+            return u.kind == K_ALT
+    return u.kind == K_AND
 
 
 @cython.final
@@ -781,6 +795,10 @@ cdef class Constructors:
         if items.empty():
             return self.mk_not(table, EMPTY)
         sort_distinct(items)
+        for i in range(items.size()):
+            t = table.terms[items[i]]
+            if t.kind == K_NOT and is_within(table, items, t.negated):
+                return EMPTY
         if items.size() > 1:
             self.drop_any_text(table, items)
         # items removed before were no repetitions

@@ -85,6 +85,28 @@ def test_emptiness_is_exact() -> None:
         assert terms.alive(term) == alive, terms.dump(term)
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_operands_that_exclude_each_other_leave_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    (left, left_re), (right, right_re) = random_expr(rng, 2), random_expr(rng, 2)
+    terms = TermStore()
+    nothing = regular_term(terms, ir.NOTHING)
+    for others in (left, ir.Choice((left, right)), ir.Intersection((left, right))):
+        given = (left, right) if isinstance(others, ir.Intersection) else (left,)
+        term = regular_term(terms, ir.Intersection((*given, ir.Complement(others))))
+        assert not terms.alive(term)
+        assert others is not left or term == nothing  # without a search
+    rest = regular_term(terms, ir.Intersection((left, ir.Complement(ir.Intersection((left, right))))))
+    other = regular_term(terms, ir.Intersection((left, ir.Complement(ir.Choice((right, ir.Literal(b"c")))))))
+    for length in range(6):
+        for letters in itertools.product("abc", repeat=length):
+            text = "".join(letters)
+            data = text.encode()
+            a, b = bool(re.fullmatch(left_re, text)), bool(re.fullmatch(right_re, text))
+            assert accepts(terms, rest, data) == (a and not b), (left_re, right_re, text)
+            assert accepts(terms, other, data) == (a and not b and text != "c"), (left_re, right_re, text)
+
+
 def test_counters_do_not_grow_the_state() -> None:
     terms = TermStore()
     term = regular_term(terms, ir.Repeat(ir.Choice((ir.Literal(b"a"), ir.Literal(b"aa"))), 0, 32767))
