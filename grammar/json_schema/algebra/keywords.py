@@ -638,7 +638,7 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
             if not name.startswith("uuid"):
                 return of_version
             name = "uuid"
-    from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, PLAIN, formats_of
+    from stackmask.grammar.json_schema.formats import ENDLESS, FORMATS, NARROWINGS, PLAIN, formats_of
 
     # a format that a later draft defines means the same in an earlier one, which leaves others open
     known = formats_of(node.resource.draft.name)
@@ -654,9 +654,9 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     if name in NARROWINGS:
         node.content = None
         reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
-    return _once(make).meet(of_version)
+    return _once(make, name in ENDLESS).meet(of_version)
 
 
 @lru_cache(_CACHED)
-def _once(make: Callable[[], ir.Expr]) -> Texts:
-    return Texts(parts=(make(),), nonempty=True)
+def _once(make: Callable[[], ir.Expr], endless: bool) -> Texts:
+    return Texts(parts=(make(),), nonempty=True, endless=endless)

@@ -76,6 +76,9 @@ FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
 )
 """All formats of all drafts."""
 
+ENDLESS: Final = frozenset(("uri", "uri-reference", "iri", "iri-reference", "uri-template", "json-pointer"))
+"""The formats in which all prefixes are known to have infinitely many continuations."""
+
 NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "time": "leap seconds only with an offset of whole or half hours",

@@ -39,7 +39,7 @@ class Texts:
     strings of ``low`` to ``high`` code points that are in each of ``parts`` and not in ``excluded``.
     """
 
-    __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
+    __slots__ = ("_empty", "_endless", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class Texts:
         parts: tuple[ir.Expr, ...] = (),
         excluded: dict[str, None] | None = None,
         nonempty: bool = False,
+        endless: bool | None = None,
     ) -> None:
         self.words = words
         self.low = low
@@ -57,6 +58,7 @@ class Texts:
         self.excluded = excluded or {}
         self.spelled: dict[str, ir.Expr] = {}  # as JSON writes them, by spelling, once that was asked for
         self._empty: bool | None = False if nonempty else None
+        self._endless = endless
         self._matcher: Recognizer | None = None
 
     def contains(self, text: str) -> bool:
@@ -191,10 +193,16 @@ class Texts:
             return True
         if self.words is not None or self.high is not None:
             return False
+        if self._endless is not None:
+            return self._endless
         return not self.parts or _goes_on(_intersection(self.parts))
 
-    def is_empty(self) -> bool:
-        """Return whether the set has no member. Raises: BudgetError if this cannot be determined."""
+    def is_empty(self, strings: Recognizer | None = None) -> bool:
+        """Return whether the set has no member.
+
+        ``strings``: a recognizer of all strings, which shares the work of questions about similar sets.
+        Raises: BudgetError if this cannot be determined.
+        """
         if self._empty is None:
             if self.words is not None:
                 self._empty = not self.words
@@ -212,9 +220,17 @@ class Texts:
                     and (self.high is None or shortest <= self.high)
                 ):
                     self._empty = False
+                elif strings is not None:
+                    expr = self.expr()
+                    self._empty = _found_out(lambda: not strings.meets(expr))
                 else:
                     self._empty = _is_empty(self.expr())
         return self._empty
+
+
+def recognizer_of_all() -> Recognizer:
+    """Return a recognizer of all strings, for ``Texts.is_empty``."""
+    return Recognizer(ir.ANY_TEXT, MAX_EXPLORED)
 
 
 def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:

@@ -18,6 +18,8 @@ from support.json_schema_engine import recognizer
 
 from stackmask.grammar.json_schema import formats
 from stackmask.grammar.json_schema.text import strings
+from stackmask.grammar.languages.automaton import automaton_of
+from stackmask.grammar.languages.classes import TooLarge
 
 TESTED = 0.9  # of the official suite's tests must be right, of all formats together
 
@@ -109,6 +111,15 @@ def is_time(text: str) -> bool:
         return False
     offset = (zone_hour * 60 + zone_minute) * (-1 if found[4] == "-" else 1)
     return second < 60 or (hour * 60 + minute - offset) % 1440 == 1439
+
+
+@pytest.mark.parametrize("name", formats.FORMATS)
+def test_endless_formats_go_on_after_each_prefix(name):
+    try:
+        endless = automaton_of(formats.FORMATS[name](), 1_000).is_endless()
+    except TooLarge:
+        endless = False
+    assert (name in formats.ENDLESS) == endless
 
 
 def test_dates():
