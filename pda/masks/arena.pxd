@@ -177,7 +177,8 @@ cdef struct Mask:
 
 cdef struct Pending:
     uint64_t ends           # the frame must be alive under one of these guards (bits)
-    int32_t first           # sparse_tokens[first:first + count]
+    RowId dense             # a row with the tokens, or NO_ROW: then sparse_tokens[first:first + count]
+    int32_t first
     int32_t count
 
 
@@ -258,6 +259,7 @@ cdef class MaskArena:
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
     cdef vector[pair[voidp, size_t]] blocks     # the memory of the rows: address and bytes
     cdef size_t block_bytes                 # of all
+    cdef IdTable row_index                  # of the rows that do not change any more, by content
     cdef char* fresh                        # of the last block: the rows that are not taken yet
     cdef size_t fresh_rows
     cdef Growing[TokenId] sparse_tokens
@@ -269,6 +271,7 @@ cdef class MaskArena:
     cdef vector[MaskGroup] mask_groups
     cdef Growing[PlaceId] places
     cdef vector[Under] unders               # of groups
+    cdef vector[uint32_t] words             # of the row that is being made
     cdef vector[int32_t] byte_first         # of groups, see `places_by_byte`
     cdef vector[PlaceId] byte_places
     cdef vector[PlaceId] readers
@@ -282,7 +285,9 @@ cdef class MaskArena:
     cdef RowId new_row(self) except ID_FAILED nogil
     cdef int give_back_row(self, RowId row) noexcept nogil
     cdef RowId row_of(self, vector[TokenId]& tokens) except ID_FAILED nogil
+    cdef RowId intern_row(self, const uint32_t* words) except ID_FAILED nogil
     cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil
+    cdef int keep_pending(self, vector[TokenId]& tokens, uint64_t ends) except FAILED nogil
     cdef MaskId add(self, const Mask& mask) except ID_FAILED nogil
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places

@@ -8,10 +8,11 @@ together when they exceed their budget.
 """
 
 cimport cython
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
 from stackmask.pda.ids cimport FAILED, ID_FAILED, NO_ENTRY, NO_RUN, NO_SUMMARY, NodeId, SummaryId
 from stackmask.pda.masks.layers cimport layers_now
+from stackmask.pda.memory.bitmask_ops cimport copy_words, hash_words
 from stackmask.pda.memory.byte_sets cimport has_bit, share_byte
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
 from stackmask.pda.memory.hash_tables cimport Probe, mix
@@ -180,6 +181,7 @@ cdef class MaskArena:
         self.byte_first.clear()
         self.byte_places.clear()
         self.group_index.reset()
+        self.row_index.reset()
         with gil:
             self.tries = self.context.tries
         self.masks.push_back(nothing())
@@ -196,7 +198,7 @@ cdef class MaskArena:
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
         held += sizeof(Under) * self.unders.size()
-        return held + self.group_index.nbytes()
+        return held + self.group_index.nbytes() + self.row_index.nbytes()
 
     cdef size_t row_bytes(self) noexcept nogil:
         """Return the distance in bytes from one row to the next."""
@@ -257,6 +259,21 @@ cdef class MaskArena:
         tokens.clear()
         return row
 
+    cdef RowId intern_row(self, const uint32_t* words) except ID_FAILED nogil:
+        """Return the number of the row with these words, which must not change any more."""
+        cdef size_t size = 4 * <size_t>self.width
+        cdef uint64_t h = hash_words(words, self.width)
+        cdef Probe probe = self.row_index.probe(h)
+        cdef RowId row = self.row_index.next(probe)
+        while row >= 0:
+            if not memcmp(self.rows[row], words, size):
+                return row
+            row = self.row_index.next(probe)
+        row = self.new_row()
+        copy_words(self.rows[row], words, self.width)
+        self.row_index.put(probe, row)
+        return row
+
     cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except FAILED nogil:
         """Set the tokens that a mask allows with any stack. ``dense``: a row of further tokens, or NO_ROW."""
         cdef size_t k
@@ -272,6 +289,24 @@ cdef class MaskArena:
         mask.sparse_first = <int32_t>self.sparse_tokens.size()
         mask.sparse_count = <int32_t>tokens.size()
         self.sparse_tokens.append(tokens.begin(), tokens.end())
+        return 0
+
+    cdef int keep_pending(self, vector[TokenId]& tokens, uint64_t ends) except FAILED nogil:
+        """Store tokens that are allowed if the frame is alive under one of some guards."""
+        cdef Pending pending
+        cdef size_t k
+        pending.ends = ends
+        pending.dense = NO_ROW
+        pending.first = <int32_t>self.sparse_tokens.size()
+        pending.count = <int32_t>tokens.size()
+        if tokens.size() > <size_t>(self.width // SPARSE):
+            self.words.assign(self.width, 0)
+            for k in range(tokens.size()):
+                self.words[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+            pending.dense = self.intern_row(self.words.data())
+        else:
+            self.sparse_tokens.append(tokens.begin(), tokens.end())
+        self.pendings.push_back(pending)
         return 0
 
     cdef MaskId add(self, const Mask& mask) except ID_FAILED nogil:

@@ -473,7 +473,7 @@ cdef class MaskEngine:
 
     cdef MaskRef intern_mask(self, ConfigSpace family, ConfigId config, const uint32_t* words) except *:
         """Cache the complete mask of a configuration, without stop tokens, as a row."""
-        cdef MaskRef mask = mask_ref(MASK_ROW, self.cache.intern_row(words))
+        cdef MaskRef mask = mask_ref(MASK_ROW, self.arena.intern_row(words))
         remember(&family.configs[config], mask, self.epoch)
         return mask
 

@@ -41,7 +41,6 @@ from stackmask.pda.masks.arena cimport (
     MaskContext,
     MaskGroup,
     MaskPart,
-    Pending,
     is_nothing,
     nothing,
     sort_unique,
@@ -203,19 +202,12 @@ cdef class LocalMasks(MaskPart):
 
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except FAILED nogil:
         """Store the tokens that are allowed with any stack, and tokens that a follow restriction decides."""
-        cdef Pending pending
         cdef size_t g
         self.arena.keep_tokens(found.few, found.dense, mask)
         mask.pending_first = <int32_t>self.arena.pendings.size()
         mask.pending_count = <int32_t>found.pendings.size()
         for g in range(found.pendings.size()):
-            pending.ends = found.pendings.ends[g]
-            pending.first = <int32_t>self.arena.sparse_tokens.size()
-            pending.count = <int32_t>found.pendings.tokens[g].size()
-            self.arena.sparse_tokens.append(
-                found.pendings.tokens[g].begin(), found.pendings.tokens[g].end()
-            )
-            self.arena.pendings.push_back(pending)
+            self.arena.keep_pending(found.pendings.tokens[g], found.pendings.ends[g])
         return 0
 
     cdef int keep_groups(

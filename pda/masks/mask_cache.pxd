@@ -113,7 +113,7 @@ cdef class MaskCache(MaskPart):
     cdef Growing[Patch] patches
     cdef Growing[Patched] patched
     cdef IdTable patched_index
-    cdef IdTable row_index                  # rows of finished masks by content
+    cdef KeyMap segments                    # hash of a segment and its place -> the first finished row with it
     # scratch of one fill
     cdef vector[Patch] changes
     cdef readonly uint64_t joins            # finished masks that were remembered
@@ -131,7 +131,7 @@ cdef class MaskCache(MaskPart):
     cdef OperandsId list_of(self, vector[Operand]& operands) except ID_FAILED nogil
     cdef bint find_changes(self, const uint32_t* words, RowId base) except FAILED nogil
     cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except FAILED nogil
-    cdef RowId intern_row(self, const uint32_t* words) except ID_FAILED nogil
+    cdef int keep_row(self, const uint32_t* words, MaskRef* made) except FAILED nogil
     cdef PatchedId intern_patched(self, RowId base) except ID_FAILED nogil
     cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except FAILED nogil
 

@@ -168,6 +168,7 @@ cdef enum:
     WORTH_A_MASK = 4    # cost of a list, in rows, before its mask is remembered: 2 and its rows each time
     MOST = 1 << 30       # more tokens than any sparse mask has
     FEW_CHANGES = 32     # most words patched into a row: more cost as much as another row in cache
+    SEGMENTS = 16        # of a row, by which similar ones are found
     FEW_WORDS = 256      # most words patched into nothing, which is written twice as fast as a row
 
 
@@ -195,7 +196,7 @@ cdef class MaskCache(MaskPart):
         self.patched.clear()
         self.list_index.reset()
         self.patched_index.reset()
-        self.row_index.reset()
+        self.segments.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
@@ -205,7 +206,7 @@ cdef class MaskCache(MaskPart):
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
         held += self.list_index.nbytes()
         held += self.patched_index.nbytes()
-        held += self.row_index.nbytes()
+        held += self.segments.nbytes()
         return held
 
     cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil:
@@ -239,6 +240,9 @@ cdef class MaskCache(MaskPart):
         if operand.pending != NO_PENDING:
             first = self.arena.pendings[operand.pending].first
             count = self.arena.pendings[operand.pending].count
+            if self.arena.pendings[operand.pending].dense != NO_ROW:
+                or_words(words, self.arena.rows[self.arena.pendings[operand.pending].dense], filter, self.width)
+                return 0
         else:
             mask = &self.arena.masks[operand.mask]
             first = mask.sparse_first
@@ -365,7 +369,10 @@ cdef class MaskCache(MaskPart):
         for i in range(n):
             operand = operands[i]
             if operand.pending != NO_PENDING:
-                light += self.arena.pendings[operand.pending].count
+                if self.arena.pendings[operand.pending].dense != NO_ROW:
+                    rows += 1
+                else:
+                    light += self.arena.pendings[operand.pending].count
             elif self.arena.masks[operand.mask].dense != NO_ROW:
                 rows += 1
                 if most < MOST and operand.filter == NO_FILTER:
@@ -416,7 +423,7 @@ cdef class MaskCache(MaskPart):
     cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except FAILED nogil:
         """Cache a mask. ``base``: a row that may be similar, or NO_ROW.
 
-        Cost: one or two passes over the words; fresh memory for a row only if the mask is not similar.
+        Cost: one to four passes over the words; fresh memory for a row only if no row is similar.
         """
         self.joins += 1
         if self.find_changes(words, base):
@@ -427,23 +434,37 @@ cdef class MaskCache(MaskPart):
         elif base != NO_ROW and self.find_changes(words, NO_ROW):
             made[0] = mask_ref(MASK_PATCHED, self.intern_patched(NO_ROW))
         else:
-            made[0] = mask_ref(MASK_ROW, self.intern_row(words))
+            self.keep_row(words, made)
         return 0
 
-    cdef RowId intern_row(self, const uint32_t* words) except ID_FAILED nogil:
-        """Return the number of the row with these words."""
-        cdef size_t size = 4 * <size_t>self.width
-        cdef uint64_t h = hash_words(words, self.width)
-        cdef Probe probe = self.row_index.probe(h)
-        cdef RowId row = self.row_index.next(probe)
-        while row >= 0:
-            if not memcmp(self.arena.rows[row], words, size):
-                return row
-            row = self.row_index.next(probe)
-        row = self.arena.new_row()
-        copy_words(self.arena.rows[row], words, self.width)
-        self.row_index.put(probe, row)
-        return row
+    cdef int keep_row(self, const uint32_t* words, MaskRef* made) except FAILED nogil:
+        """Cache a mask as a row, or as changes of the finished row that shares most segments with it."""
+        cdef uint64_t keys[SEGMENTS]
+        cdef RowId rows[SEGMENTS]
+        cdef RowId best = NO_ROW
+        cdef int32_t size = self.width // SEGMENTS
+        cdef int32_t i, j, alike, most = 0
+        for i in range(SEGMENTS):
+            keys[i] = mix(hash_words(words + i * size, size), i)
+            rows[i] = self.segments.get(keys[i])
+        for i in range(SEGMENTS):
+            alike = 0
+            for j in range(SEGMENTS):
+                alike += rows[j] == rows[i]
+            if rows[i] != NO_VALUE and alike > most:
+                best = rows[i]
+                most = alike
+        if best != NO_ROW and self.find_changes(words, best):
+            made[0] = mask_ref(MASK_PATCHED, self.intern_patched(best))
+            if self.changes.empty():
+                made[0] = mask_ref(MASK_ROW, best)
+            return 0
+        best = self.arena.intern_row(words)
+        made[0] = mask_ref(MASK_ROW, best)
+        for i in range(SEGMENTS):
+            if rows[i] == NO_VALUE:
+                self.segments.put(keys[i], best)
+        return 0
 
     cdef PatchedId intern_patched(self, RowId base) except ID_FAILED nogil:
         """Return the number of the patched mask that differs from a row, or from zero, by ``changes``."""
