@@ -56,6 +56,8 @@ cdef class CutFill:
     cdef int phase
     cdef int64_t spent
     cdef RowId likely_base
+    cdef ConfigSpace fill_space
+    cdef ConfigId fill_config
 
     cdef int swap(self, MaskEngine e) except FAILED nogil
 
@@ -83,6 +85,8 @@ cdef class MaskEngine:
     cdef int phase                          # what comes next
     cdef int64_t spent                      # units that it took so far, where they are limited
     cdef RowId likely_base                  # a row that the mask may be like
+    cdef ConfigSpace fill_space             # the configurations that fills make, or None
+    cdef ConfigId fill_config               # the copy of the fill's configuration there
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
@@ -91,18 +95,14 @@ cdef class MaskEngine:
     cdef bint advance(
         self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
     ) except FAILED nogil
-    cdef bint find_operands(
-        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
-    ) except FAILED nogil
-    cdef bint is_tried(
-        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until
-    ) except FAILED nogil
-    cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil
+    cdef bint find_operands(self, uint32_t* words, int64_t until, bint* is_tried) except FAILED nogil
+    cdef bint is_tried(self, uint32_t* words, int64_t until) except FAILED nogil
+    cdef bint may_try(self, ConfigSpace space, ConfigId config) except FAILED nogil
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except FAILED nogil
     cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except FAILED nogil
-    cdef int begin_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil
+    cdef int begin_undecided(self, uint32_t* words) except FAILED nogil
     cdef uint64_t changes_made(self) noexcept nogil
     cdef int weigh(self) except FAILED nogil
     cdef int drop(self) except FAILED nogil

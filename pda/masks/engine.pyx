@@ -56,6 +56,7 @@ cdef enum:
     SAVING = 8              # what a trial takes beyond that of walks, walks may save in part: others share them
     IN_VAIN = 4             # after a trial in vain, walks may take so many times more
     MOST_BEGUN = 4          # a fill that began anew so often goes on to its end
+    FILL_BYTES = 1 << 23    # of the configurations of fills, before they are dropped
 
 cdef enum:
     # what comes next in a fill: walks, as long as they take little; trials of all tokens; all walks, ...
@@ -80,6 +81,7 @@ cdef class CutFill:
         with gil:
             self.work, e.assembler.work = e.assembler.work, self.work
             self.found, e.assembler.found = e.assembler.found, self.found
+            self.fill_space, e.fill_space = e.fill_space, self.fill_space
         self.walks.swap(e.walker.cut)
         self.places_to_try.swap(e.trials.places_to_try)
         self.tokens_to_try.swap(e.trials.tokens_to_try)
@@ -95,6 +97,7 @@ cdef class CutFill:
         self.phase, e.phase = e.phase, self.phase
         self.spent, e.spent = e.spent, self.spent
         self.likely_base, e.likely_base = e.likely_base, self.likely_base
+        self.fill_config, e.fill_config = e.fill_config, self.fill_config
         return 0
 
 
@@ -263,6 +266,8 @@ cdef class MaskEngine:
             return True
         if cut.epoch == self.epoch and cut.config == config and cut.family is family:
             cut.swap(self)
+            with gil:
+                cut.fill_space = None
             copy_words(words, cut.words.data(), self.width)
         else:
             # rows of these walks may be others by now: masks were dropped since
@@ -292,12 +297,22 @@ cdef class MaskEngine:
         return is_done
 
     cdef int begin(self, ConfigSpace family, ConfigId config) except FAILED nogil:
-        """Begin to compute a mask."""
+        """Begin to compute a mask.
+
+        A fill makes frames and configurations to which no matcher comes, above all in trials. So it works on a
+        copy of the configuration in a space of its own, which is dropped from time to time.
+        """
         self.terms.meter.set_limit(ENDLESS, True)
         self.walker.forget_cut()
-        self.assembler.begin_fill(family, config)
+        if self.fill_space is None or self.fill_space.nbytes() > FILL_BYTES:
+            with gil:
+                self.fill_space = ConfigSpace(
+                    self.terms, self.context.semantics, False, family.max_configurations, family.max_members
+                )
+        self.fill_config = self.fill_space.copy_of(family, config)
+        self.assembler.begin_fill(self.fill_space, self.fill_config)
         self.phase = WALKING
-        if not self.may_try(family, config):
+        if not self.may_try(self.fill_space, self.fill_config):
             self.phase = WALKING_ON
         elif not self.context.layers.walks:
             self.phase = TRYING
@@ -318,18 +333,18 @@ cdef class MaskEngine:
         # an error may have ended the trial of another fill
         self.trials.spares_captures = False
         if self.phase != FINISHING:
-            if not self.find_operands(family, config, words, until, &is_tried):
+            if not self.find_operands(words, until, &is_tried):
                 return False
             if not is_tried:
                 self.join(words, &mask, &self.likely_base)
                 if not self.trials.is_needed():  # mutant: no-trials
                     remember(&family.configs[config], mask, self.epoch)
                     return True
-                self.begin_undecided(family, config, words)
+                self.begin_undecided(words)
                 self.phase = FINISHING
         if self.phase == FINISHING:
             self.terms.meter.set_limit(self.terms.meter.units_until(until), False)
-            if not self.places.try_all(family, config, words):
+            if not self.places.try_all(self.fill_space, self.fill_config, words):
                 return False
             self.terms.meter.set_limit(ENDLESS, True)
         # rows are given back in the order in which they were made
@@ -339,9 +354,7 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return True
 
-    cdef bint find_operands(
-        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
-    ) except FAILED nogil:
+    cdef bint find_operands(self, uint32_t* words, int64_t until, bint* is_tried) except FAILED nogil:
         """Find the operands of a mask, or write the mask by trying all tokens, whichever takes less work.
 
         Return False if the meter exceeds ``until`` before the end. Walks come first, since all configurations
@@ -352,7 +365,7 @@ cdef class MaskEngine:
         cdef int64_t left = self.terms.meter.units_until(until)
         if self.phase == WALKING:
             self.terms.meter.set_limit(min(most, left), left >= most)
-            if self.assembler.collect(family, config, 0):
+            if self.assembler.collect(self.fill_space, self.fill_config, 0):
                 self.terms.meter.set_limit(ENDLESS, True)
                 return True
             self.spent += self.terms.meter.units() - begun
@@ -361,18 +374,16 @@ cdef class MaskEngine:
             self.phase = TRYING
             self.spent = 0
         if self.phase == TRYING:
-            is_tried[0] = self.is_tried(family, config, words, until)
+            is_tried[0] = self.is_tried(words, until)
             if is_tried[0] or self.phase == TRYING:
                 return is_tried[0]
         self.terms.meter.set_limit(self.terms.meter.units_until(until), False)
-        if not self.assembler.collect(family, config, 0):
+        if not self.assembler.collect(self.fill_space, self.fill_config, 0):
             return False
         self.terms.meter.set_limit(ENDLESS, True)
         return True
 
-    cdef bint is_tried(
-        self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t until
-    ) except FAILED nogil:
+    cdef bint is_tried(self, uint32_t* words, int64_t until) except FAILED nogil:
         """Write the mask of a configuration by trying all tokens on it. Return whether it is written.
 
         Otherwise, either the trial failed and the phase changes, or another call continues.
@@ -382,10 +393,10 @@ cdef class MaskEngine:
         cdef bint is_written
         if not self.trials.trial.resumed:
             copy_words(words, NULL, self.width)
-            self.trials.try_special_tokens(family, config, words)
+            self.trials.try_special_tokens(self.fill_space, self.fill_config, words)
         self.terms.meter.set_limit(min(most, left), left >= most)
         self.trials.spares_captures = self.context.layers.walks
-        is_written = self.trials.try_subtree(family, config, 0, words)
+        is_written = self.trials.try_subtree(self.fill_space, self.fill_config, 0, words)
         self.trials.spares_captures = False
         self.spent += self.terms.meter.units() - begun
         if not is_written and self.terms.meter.is_over and left < most:
@@ -400,16 +411,16 @@ cdef class MaskEngine:
             self.walk_units += MOST_TRIED // SAVING
         return is_written
 
-    cdef bint may_try(self, ConfigSpace family, ConfigId config) except FAILED nogil:
+    cdef bint may_try(self, ConfigSpace space, ConfigId config) except FAILED nogil:
         """Return whether all tokens may be tried on a configuration.
 
         Not if trials would store each possible name or key: see also `TokenTrials.try_subtree`.
         """
         cdef int32_t i
-        if family.stand_in(config) != config or family.configs[config].capturing:
+        if space.stand_in(config) != config or space.configs[config].capturing:
             return False
-        for i in range(family.configs[config].first, family.configs[config].first + family.configs[config].count):
-            if self.context.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
+        for i in range(space.configs[config].first, space.configs[config].first + space.configs[config].count):
+            if self.context.semantics.keys_at(space.members[i].sem) > KEYS_UNKNOWN:
                 return False
         return True
 
@@ -438,11 +449,11 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int begin_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except FAILED nogil:
+    cdef int begin_undecided(self, uint32_t* words) except FAILED nogil:
         """Begin to try undecided tokens on the actual configuration, and to add the allowed ones."""
         self.simulations += 1
         if self.trials.trial.tries_special_tokens or self.trials.trial.tries_everything:
-            self.trials.try_special_tokens(family, config, words)
+            self.trials.try_special_tokens(self.fill_space, self.fill_config, words)
         if self.trials.trial.tries_everything:
             self.trials.places_to_try.clear()
             self.trials.tokens_to_try.clear()
@@ -510,6 +521,8 @@ cdef class MaskEngine:
     cdef int drop(self) except FAILED nogil:
         """Drop all masks, and all objects that refer to masks; they are recomputed on demand."""
         self.context.renew()
+        with gil:
+            self.fill_space = None
         self.arena.drop()
         self.parts.drop()
         self.walker.cut.clear()
@@ -518,8 +531,10 @@ cdef class MaskEngine:
         return 0
 
     cdef size_t nbytes(self) noexcept nogil:
-        """Return the number of bytes in the masks and their indexes."""
-        return self.arena.nbytes() + self.context.runs.nbytes() + self.cache.nbytes() + self.parts.nbytes()
+        """Return the number of bytes in the masks, their indexes, and the configurations of fills."""
+        cdef size_t held = 0 if self.fill_space is None else self.fill_space.nbytes()
+        held += self.arena.nbytes() + self.context.runs.nbytes()
+        return held + self.cache.nbytes() + self.parts.nbytes()
 
     def counts(self):
         """Return sizes: numbers of masks, walks and hits, and bytes held by masks."""
@@ -589,7 +604,7 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     cdef uint64_t spelled = engine.literals.spelled_masks
     cdef size_t i
     engine.begin(family, config)
-    engine.assembler.collect(family, config, 0)
+    engine.assembler.collect(engine.fill_space, engine.fill_config, 0)
     cdef list operands = [describe(engine, engine.assembler.found.sure[i], True)
                           for i in range(engine.assembler.found.sure.size())]
     for i in range(engine.assembler.found.unsure.size()):

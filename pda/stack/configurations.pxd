@@ -267,6 +267,11 @@ cdef class ConfigSpace:
     cdef int32_t test_around(self, FrameId frame, int32_t level, int32_t most) except ID_FAILED nogil
     cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil
 
+    cdef KeyMap copies                  # of `copy_of`: frame of the other space -> its copy
+
+    cdef ConfigId copy_of(self, ConfigSpace other, ConfigId config) except ID_FAILED nogil
+    cdef int find_below(self, FrameId frame, vector[FrameId]& below) except FAILED nogil
+
     cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept nogil:
         return self.token_steps.remembered(config, token)
 

@@ -9,7 +9,7 @@ This module's space owns these objects.
 cimport cython
 from libc.stdint cimport uint16_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport find
+from libcpp.algorithm cimport find, sort
 
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.context.semantic_states cimport Sem, Semantics, SEM_SYMBOL
@@ -18,6 +18,7 @@ from stackmask.pda.ids cimport (
     ACTION_KEYED,
     ACTION_NONE,
     NO_CALLEE,
+    NO_FRAME,
     NO_LINK,
     NO_TOKEN,
     MapId,
@@ -1187,6 +1188,50 @@ cdef class ConfigSpace:
         self.closure.draft.sort_items()
         self.closure.draft.accepting = self.configs[config].accepting
         return self.table.intern(self.closure.draft, self.configs[config].ends)
+
+    cdef ConfigId copy_of(self, ConfigSpace other, ConfigId config) except ID_FAILED nogil:
+        """Return the copy of a configuration of another family of the same grammar.
+
+        Cost: linear in the frames and edges under the configuration.
+        """
+        cdef vector[FrameId] below
+        cdef vector[Edge] edges
+        cdef Member m
+        cdef Edge edge
+        cdef size_t k = 0
+        cdef int32_t i, first = other.configs[config].first, count = other.configs[config].count
+        self.copies.clear()
+        self.copies.put(BOTTOM, BOTTOM)
+        self.copies.put(NO_FRAME, NO_FRAME)  # after the end of the grammar
+        for i in range(first, first + count):
+            self.find_below(other.members[i].frame, below)
+        while k < below.size():
+            for i in range(other.frames[below[k]].count):
+                self.find_below(other.edges[other.frames[below[k]].first + i].parent, below)
+            k += 1
+        sort(below.begin(), below.end())  # parents come first
+        for k in range(below.size()):
+            edges.clear()
+            for i in range(other.frames[below[k]].count):
+                edge = other.edges[other.frames[below[k]].first + i]
+                edge.parent = self.copies.get(edge.parent)
+                edges.push_back(edge)
+            self.copies.put(below[k], self.intern_frame(edges))
+        self.closure.draft.clear()
+        for i in range(first, first + count):
+            m = other.members[i]
+            m.frame = self.copies.get(m.frame)
+            self.closure.draft.members.push_back(m)
+        self.closure.draft.sort_items()
+        self.closure.draft.accepting = other.configs[config].accepting
+        return self.table.intern(self.closure.draft, other.configs[config].ends)
+
+    cdef int find_below(self, FrameId frame, vector[FrameId]& below) except FAILED nogil:
+        """Append a frame to a list of frames, each once."""
+        if self.copies.get(frame) == NO_VALUE:
+            self.copies.put(frame, BOTTOM)
+            below.push_back(frame)
+        return 0
 
     def is_live(self, TermId state, SemId sem):
         """Return whether the text that starts in ``state`` can be completed."""
