@@ -209,7 +209,11 @@ def test_errors_are_shown_by_one_function() -> None:
         ("command_convert.py", "sys.stdout.write", "visible(found) if sys.stdout.isatty() else found"),
         ("command_fmt.py", "sys.stdout.write", "shown(made)"),  # escapes on a terminal
         ("command_grammars.py", "output().print", "table"),  # of cells
-        ("command_grammars.py", "typer.echo", "read_text(find_bundled(name)).rstrip('\\n')"),  # a file of this package
+        (
+            "command_grammars.py",
+            "typer.echo",
+            "read_text(find_bundled(name)).rstrip('\\n')",
+        ),  # a file of this package
         ("generating.py", "sys.stdout.write", "shown(text) + '\\n'"),  # escapes on a terminal
         (
             "command_sql.py",
