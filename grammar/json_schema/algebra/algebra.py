@@ -65,7 +65,7 @@ from stackmask.grammar.json_schema.nodes.object_members import Member, find_memb
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 from stackmask.grammar.json_schema.sets.numbers import NO_NUMBERS, UnsupportedNumber
 from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
-from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts, recognizer_of_all
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, SharedQuestions, Texts
 from stackmask.grammar.json_schema.sets.values import (
     ANY,
     ARRAY,
@@ -76,7 +76,6 @@ from stackmask.grammar.json_schema.sets.values import (
     shown,
 )
 from stackmask.grammar.source.work import spend
-from stackmask.pda.lowering.questions import Recognizer
 
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
@@ -126,7 +125,7 @@ class Algebra:
         self.values: dict[State, StateValue] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
         self.complements: dict[Texts, Texts] = {}
-        self.strings: Recognizer | None = None
+        self.questions = SharedQuestions()
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.combinations = 0  # states of more than one literal
@@ -600,17 +599,15 @@ def _classes(
         raise UnsupportedSchemaError(
             "", "patternProperties", f"more than {MAX_KEY_SETS} patterns of keys in one object"
         )
-    if algebra.strings is None:
-        algebra.strings = recognizer_of_all()
     cells: list[tuple[Texts, frozenset[int]]] = [(ALL, frozenset())]
     for texts in sets:
         others = algebra.complement(texts)
         split: list[tuple[Texts, frozenset[int]]] = []
         for cell, inside in cells:
             within, without = cell.meet(texts), cell.meet(others)
-            if within.is_empty(algebra.strings):
+            if within.is_empty(algebra.questions):
                 split.append((cell, inside))  # a condition that holds for all of it need not be written
-            elif without.is_empty(algebra.strings):
+            elif without.is_empty(algebra.questions):
                 split.append((cell, inside | {id(texts)}))
             else:
                 split += [(within, inside | {id(texts)}), (without, inside)]

@@ -197,12 +197,8 @@ class Texts:
             return self._endless
         return not self.parts or _goes_on(_intersection(self.parts))
 
-    def is_empty(self, strings: Recognizer | None = None) -> bool:
-        """Return whether the set has no member.
-
-        ``strings``: a recognizer of all strings, which shares the work of questions about similar sets.
-        Raises: BudgetError if this cannot be determined.
-        """
+    def is_empty(self, questions: SharedQuestions | None = None) -> bool:
+        """Return whether the set has no member. Raises: BudgetError if this cannot be determined."""
         if self._empty is None:
             if self.words is not None:
                 self._empty = not self.words
@@ -220,17 +216,27 @@ class Texts:
                     and (self.high is None or shortest <= self.high)
                 ):
                     self._empty = False
-                elif strings is not None:
-                    expr = self.expr()
-                    self._empty = _found_out(lambda: not strings.meets(expr))
+                elif questions is not None:
+                    self._empty = questions.is_empty(self.expr())
                 else:
                     self._empty = _is_empty(self.expr())
         return self._empty
 
 
-def recognizer_of_all() -> Recognizer:
-    """Return a recognizer of all strings, for ``Texts.is_empty``."""
-    return Recognizer(ir.ANY_TEXT, MAX_EXPLORED)
+class SharedQuestions:
+    """Questions whether sets of strings are empty: similar sets share the work."""
+
+    __slots__ = ("_strings",)
+
+    def __init__(self) -> None:
+        self._strings: Recognizer | None = None
+
+    def is_empty(self, expr: ir.Expr) -> bool:
+        """Return whether no string matches an expression. Raises: TextsTooLarge."""
+        strings = self._strings
+        if strings is None:
+            strings = self._strings = Recognizer(ir.ANY_TEXT, MAX_EXPLORED)
+        return _found_out(lambda: not strings.meets(expr))
 
 
 def text_expr(texts: Texts, spelling: str = ANY) -> ir.Expr:
