@@ -262,8 +262,7 @@ cdef class MaskArena:
     cdef RowId intern_row(self, const uint32_t* words) except ID_FAILED nogil:
         """Return the number of the row with these words, which must not change any more."""
         cdef size_t size = 4 * <size_t>self.width
-        cdef uint64_t h = hash_words(words, self.width)
-        cdef Probe probe = self.row_index.probe(h)
+        cdef Probe probe = self.row_index.probe(hash_words(words, self.width))
         cdef RowId row = self.row_index.next(probe)
         while row >= 0:
             if not memcmp(self.rows[row], words, size):
@@ -299,7 +298,7 @@ cdef class MaskArena:
         pending.dense = NO_ROW
         pending.first = <int32_t>self.sparse_tokens.size()
         pending.count = <int32_t>tokens.size()
-        if tokens.size() > <size_t>(self.width // SPARSE):
+        if tokens.size() > <size_t>self.width:  # a row takes less memory
             self.words.assign(self.width, 0)
             for k in range(tokens.size()):
                 self.words[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)

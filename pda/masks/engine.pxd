@@ -58,6 +58,7 @@ cdef class CutFill:
     cdef RowId likely_base
     cdef ConfigSpace fill_space
     cdef ConfigId fill_config
+    cdef bint is_copied
 
     cdef int swap(self, MaskEngine e) except FAILED nogil
 
@@ -81,12 +82,14 @@ cdef class MaskEngine:
     cdef uint64_t weighed                   # changes when the budget was looked at last
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef public int64_t walk_units          # of work on walks for a mask, before all tokens are tried
+    cdef public size_t fill_bytes           # of a family, before fills work on copies of its configurations
     # scratch of one fill
     cdef int phase                          # what comes next
     cdef int64_t spent                      # units that it took so far, where they are limited
     cdef RowId likely_base                  # a row that the mask may be like
-    cdef ConfigSpace fill_space             # the configurations that fills make, or None
-    cdef ConfigId fill_config               # the copy of the fill's configuration there
+    cdef bint is_copied                     # the fill works on a copy of its configuration,
+    cdef ConfigSpace fill_space             # ... in this space, or None,
+    cdef ConfigId fill_config               # ... with this number
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
@@ -95,14 +98,22 @@ cdef class MaskEngine:
     cdef bint advance(
         self, ConfigSpace family, ConfigId config, uint32_t* words, int64_t units
     ) except FAILED nogil
-    cdef bint find_operands(self, uint32_t* words, int64_t until, bint* is_tried) except FAILED nogil
-    cdef bint is_tried(self, uint32_t* words, int64_t until) except FAILED nogil
+    cdef int begin_on(self, ConfigSpace space, ConfigId config) except FAILED nogil
+    cdef bint advance_on(
+        self, ConfigSpace space, ConfigId config, uint32_t* words, int64_t units, MaskRef* mask
+    ) except FAILED nogil
+    cdef bint find_operands(
+        self, ConfigSpace space, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
+    ) except FAILED nogil
+    cdef bint is_tried(
+        self, ConfigSpace space, ConfigId config, uint32_t* words, int64_t until
+    ) except FAILED nogil
     cdef bint may_try(self, ConfigSpace space, ConfigId config) except FAILED nogil
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except FAILED nogil
     cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except FAILED nogil
-    cdef int begin_undecided(self, uint32_t* words) except FAILED nogil
+    cdef int begin_undecided(self, ConfigSpace space, ConfigId config, uint32_t* words) except FAILED nogil
     cdef uint64_t changes_made(self) noexcept nogil
     cdef int weigh(self) except FAILED nogil
     cdef int drop(self) except FAILED nogil

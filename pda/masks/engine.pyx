@@ -56,7 +56,7 @@ cdef enum:
     SAVING = 8              # what a trial takes beyond that of walks, walks may save in part: others share them
     IN_VAIN = 4             # after a trial in vain, walks may take so many times more
     MOST_BEGUN = 4          # a fill that began anew so often goes on to its end
-    FILL_BYTES = 1 << 23    # of the configurations of fills, before they are dropped
+    FILL_BYTES = 1 << 23    # of a family, before fills work on copies; of these copies, before they are dropped
 
 cdef enum:
     # what comes next in a fill: walks, as long as they take little; trials of all tokens; all walks, ...
@@ -98,6 +98,7 @@ cdef class CutFill:
         self.spent, e.spent = e.spent, self.spent
         self.likely_base, e.likely_base = e.likely_base, self.likely_base
         self.fill_config, e.fill_config = e.fill_config, self.fill_config
+        self.is_copied, e.is_copied = e.is_copied, self.is_copied
         return 0
 
 
@@ -210,6 +211,7 @@ cdef class MaskEngine:
         self.epoch = 1
         self.weighed = self.fills = self.hits = self.simulations = 0
         self.walk_units = WALK_UNITS
+        self.fill_bytes = FILL_BYTES
 
     @property
     def space(self):
@@ -299,25 +301,33 @@ cdef class MaskEngine:
     cdef int begin(self, ConfigSpace family, ConfigId config) except FAILED nogil:
         """Begin to compute a mask.
 
-        A fill makes frames and configurations to which no matcher comes, above all in trials. So it works on a
-        copy of the configuration in a space of its own, which is dropped from time to time.
+        Fills make frames and configurations to which no matcher comes, above all in trials. The steps between
+        them save work at the next tokens, so a small family keeps them. If a family is large, fills work on
+        copies of its configurations in a space of their own, which is dropped from time to time.
         """
         self.terms.meter.set_limit(ENDLESS, True)
         self.walker.forget_cut()
-        if self.fill_space is None or self.fill_space.nbytes() > FILL_BYTES:
+        self.phase = WALKING
+        self.spent = 0
+        self.likely_base = NO_ROW
+        self.is_copied = family.nbytes() > self.fill_bytes
+        if not self.is_copied:
+            return self.begin_on(family, config)
+        if self.fill_space is None or self.fill_space.nbytes() > self.fill_bytes:
             with gil:
                 self.fill_space = ConfigSpace(
                     self.terms, self.context.semantics, False, family.max_configurations, family.max_members
                 )
         self.fill_config = self.fill_space.copy_of(family, config)
-        self.assembler.begin_fill(self.fill_space, self.fill_config)
-        self.phase = WALKING
-        if not self.may_try(self.fill_space, self.fill_config):
+        return self.begin_on(self.fill_space, self.fill_config)
+
+    cdef int begin_on(self, ConfigSpace space, ConfigId config) except FAILED nogil:
+        """Begin to compute the mask of a configuration or of its copy."""
+        self.assembler.begin_fill(space, config)
+        if not self.may_try(space, config):
             self.phase = WALKING_ON
         elif not self.context.layers.walks:
             self.phase = TRYING
-        self.spent = 0
-        self.likely_base = NO_ROW
         return 0
 
     cdef bint advance(
@@ -327,34 +337,47 @@ cdef class MaskEngine:
 
         The progress is then in the scratch of the parts and in ``words``, and another call continues.
         """
-        cdef int64_t until = min(self.terms.meter.units() + units, ENDLESS)
         cdef MaskRef mask
+        if not (
+            self.advance_on(self.fill_space, self.fill_config, words, units, &mask)
+            if self.is_copied
+            else self.advance_on(family, config, words, units, &mask)
+        ):
+            return False
+        remember(&family.configs[config], mask, self.epoch)
+        return True
+
+    cdef bint advance_on(
+        self, ConfigSpace space, ConfigId config, uint32_t* words, int64_t units, MaskRef* mask
+    ) except FAILED nogil:
+        """Continue computing the mask of a configuration or of its copy. Return False as `advance` does."""
+        cdef int64_t until = min(self.terms.meter.units() + units, ENDLESS)
         cdef bint is_tried = False
         # an error may have ended the trial of another fill
         self.trials.spares_captures = False
         if self.phase != FINISHING:
-            if not self.find_operands(words, until, &is_tried):
+            if not self.find_operands(space, config, words, until, &is_tried):
                 return False
             if not is_tried:
-                self.join(words, &mask, &self.likely_base)
+                self.join(words, mask, &self.likely_base)
                 if not self.trials.is_needed():  # mutant: no-trials
-                    remember(&family.configs[config], mask, self.epoch)
                     return True
-                self.begin_undecided(words)
+                self.begin_undecided(space, config, words)
                 self.phase = FINISHING
         if self.phase == FINISHING:
             self.terms.meter.set_limit(self.terms.meter.units_until(until), False)
-            if not self.places.try_all(self.fill_space, self.fill_config, words):
+            if not self.places.try_all(space, config, words):
                 return False
             self.terms.meter.set_limit(ENDLESS, True)
         # rows are given back in the order in which they were made
         self.walker.forget_cut()
         # trials hold for this configuration alone: it keeps a mask of its own
-        self.cache.keep(words, self.likely_base, &mask)
-        remember(&family.configs[config], mask, self.epoch)
+        self.cache.keep(words, self.likely_base, mask)
         return True
 
-    cdef bint find_operands(self, uint32_t* words, int64_t until, bint* is_tried) except FAILED nogil:
+    cdef bint find_operands(
+        self, ConfigSpace space, ConfigId config, uint32_t* words, int64_t until, bint* is_tried
+    ) except FAILED nogil:
         """Find the operands of a mask, or write the mask by trying all tokens, whichever takes less work.
 
         Return False if the meter exceeds ``until`` before the end. Walks come first, since all configurations
@@ -365,7 +388,7 @@ cdef class MaskEngine:
         cdef int64_t left = self.terms.meter.units_until(until)
         if self.phase == WALKING:
             self.terms.meter.set_limit(min(most, left), left >= most)
-            if self.assembler.collect(self.fill_space, self.fill_config, 0):
+            if self.assembler.collect(space, config, 0):
                 self.terms.meter.set_limit(ENDLESS, True)
                 return True
             self.spent += self.terms.meter.units() - begun
@@ -374,16 +397,18 @@ cdef class MaskEngine:
             self.phase = TRYING
             self.spent = 0
         if self.phase == TRYING:
-            is_tried[0] = self.is_tried(words, until)
+            is_tried[0] = self.is_tried(space, config, words, until)
             if is_tried[0] or self.phase == TRYING:
                 return is_tried[0]
         self.terms.meter.set_limit(self.terms.meter.units_until(until), False)
-        if not self.assembler.collect(self.fill_space, self.fill_config, 0):
+        if not self.assembler.collect(space, config, 0):
             return False
         self.terms.meter.set_limit(ENDLESS, True)
         return True
 
-    cdef bint is_tried(self, uint32_t* words, int64_t until) except FAILED nogil:
+    cdef bint is_tried(
+        self, ConfigSpace space, ConfigId config, uint32_t* words, int64_t until
+    ) except FAILED nogil:
         """Write the mask of a configuration by trying all tokens on it. Return whether it is written.
 
         Otherwise, either the trial failed and the phase changes, or another call continues.
@@ -393,10 +418,10 @@ cdef class MaskEngine:
         cdef bint is_written
         if not self.trials.trial.resumed:
             copy_words(words, NULL, self.width)
-            self.trials.try_special_tokens(self.fill_space, self.fill_config, words)
+            self.trials.try_special_tokens(space, config, words)
         self.terms.meter.set_limit(min(most, left), left >= most)
         self.trials.spares_captures = self.context.layers.walks
-        is_written = self.trials.try_subtree(self.fill_space, self.fill_config, 0, words)
+        is_written = self.trials.try_subtree(space, config, 0, words)
         self.trials.spares_captures = False
         self.spent += self.terms.meter.units() - begun
         if not is_written and self.terms.meter.is_over and left < most:
@@ -449,11 +474,11 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int begin_undecided(self, uint32_t* words) except FAILED nogil:
+    cdef int begin_undecided(self, ConfigSpace space, ConfigId config, uint32_t* words) except FAILED nogil:
         """Begin to try undecided tokens on the actual configuration, and to add the allowed ones."""
         self.simulations += 1
         if self.trials.trial.tries_special_tokens or self.trials.trial.tries_everything:
-            self.trials.try_special_tokens(self.fill_space, self.fill_config, words)
+            self.trials.try_special_tokens(space, config, words)
         if self.trials.trial.tries_everything:
             self.trials.places_to_try.clear()
             self.trials.tokens_to_try.clear()
@@ -604,7 +629,10 @@ cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     cdef uint64_t spelled = engine.literals.spelled_masks
     cdef size_t i
     engine.begin(family, config)
-    engine.assembler.collect(engine.fill_space, engine.fill_config, 0)
+    if engine.is_copied:
+        engine.assembler.collect(engine.fill_space, engine.fill_config, 0)
+    else:
+        engine.assembler.collect(family, config, 0)
     cdef list operands = [describe(engine, engine.assembler.found.sure[i], True)
                           for i in range(engine.assembler.found.sure.size())]
     for i in range(engine.assembler.found.unsure.size()):

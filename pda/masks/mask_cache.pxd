@@ -113,7 +113,7 @@ cdef class MaskCache(MaskPart):
     cdef Growing[Patch] patches
     cdef Growing[Patched] patched
     cdef IdTable patched_index
-    cdef KeyMap segments                    # hash of a segment and its place -> the first finished row with it
+    cdef KeyMap sampled                     # hash of a sample of words -> the first finished row with it
     # scratch of one fill
     cdef vector[Patch] changes
     cdef readonly uint64_t joins            # finished masks that were remembered

@@ -168,7 +168,8 @@ cdef enum:
     WORTH_A_MASK = 4    # cost of a list, in rows, before its mask is remembered: 2 and its rows each time
     MOST = 1 << 30       # more tokens than any sparse mask has
     FEW_CHANGES = 32     # most words patched into a row: more cost as much as another row in cache
-    SEGMENTS = 16        # of a row, by which similar ones are found
+    SAMPLES = 8          # of the words of a row, by which similar rows are found,
+    SAMPLED = 128        # ... each with one of so many words
     FEW_WORDS = 256      # most words patched into nothing, which is written twice as fast as a row
 
 
@@ -196,7 +197,7 @@ cdef class MaskCache(MaskPart):
         self.patched.clear()
         self.list_index.reset()
         self.patched_index.reset()
-        self.segments.reset()
+        self.sampled.reset()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept nogil:
@@ -206,7 +207,7 @@ cdef class MaskCache(MaskPart):
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
         held += self.list_index.nbytes()
         held += self.patched_index.nbytes()
-        held += self.segments.nbytes()
+        held += self.sampled.nbytes()
         return held
 
     cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil:
@@ -438,22 +439,25 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef int keep_row(self, const uint32_t* words, MaskRef* made) except FAILED nogil:
-        """Cache a mask as a row, or as changes of the finished row that shares most segments with it."""
-        cdef uint64_t keys[SEGMENTS]
-        cdef RowId rows[SEGMENTS]
+        """Cache a mask as a row, or as changes of a finished row that looks similar by samples of its words."""
+        cdef uint64_t samples[SAMPLES]
+        cdef RowId rows[SAMPLES]
         cdef RowId best = NO_ROW
-        cdef int32_t size = self.width // SEGMENTS
-        cdef int32_t i, j, alike, most = 0
-        for i in range(SEGMENTS):
-            keys[i] = mix(hash_words(words + i * size, size), i)
-            rows[i] = self.segments.get(keys[i])
-        for i in range(SEGMENTS):
-            alike = 0
-            for j in range(SEGMENTS):
-                alike += rows[j] == rows[i]
-            if rows[i] != NO_VALUE and alike > most:
+        cdef int32_t i, k, votes = 0
+        for i in range(SAMPLES):
+            samples[i] = i
+            k = i
+            while k < self.width:
+                samples[i] = mix(samples[i], words[k])
+                k += SAMPLED
+            rows[i] = self.sampled.get(samples[i])
+            if rows[i] == NO_VALUE:
+                votes -= votes > 0
+            elif not votes or rows[i] == best:
                 best = rows[i]
-                most = alike
+                votes += 1
+            else:
+                votes -= 1
         if best != NO_ROW and self.find_changes(words, best):
             made[0] = mask_ref(MASK_PATCHED, self.intern_patched(best))
             if self.changes.empty():
@@ -461,9 +465,9 @@ cdef class MaskCache(MaskPart):
             return 0
         best = self.arena.intern_row(words)
         made[0] = mask_ref(MASK_ROW, best)
-        for i in range(SEGMENTS):
+        for i in range(SAMPLES):
             if rows[i] == NO_VALUE:
-                self.segments.put(keys[i], best)
+                self.sampled.put(samples[i], best)
         return 0
 
     cdef PatchedId intern_patched(self, RowId base) except ID_FAILED nogil:

@@ -267,10 +267,13 @@ cdef class ConfigSpace:
     cdef int32_t test_around(self, FrameId frame, int32_t level, int32_t most) except ID_FAILED nogil
     cdef ConfigId stand_in(self, ConfigId config) except ID_FAILED nogil
 
-    cdef KeyMap copies                  # of `copy_of`: frame of the other space -> its copy
+    cdef uint32_t number                # of the space, in its process
+    cdef KeyMap copies                  # number of another space << 32 | frame of it -> its copy
+    cdef KeyMap copied_now              # scratch of `copy_of`: frames without a copy
 
     cdef ConfigId copy_of(self, ConfigSpace other, ConfigId config) except ID_FAILED nogil
-    cdef int find_below(self, FrameId frame, vector[FrameId]& below) except FAILED nogil
+    cdef FrameId copy_of_frame(self, ConfigSpace other, FrameId frame) noexcept nogil
+    cdef int find_below(self, ConfigSpace other, FrameId frame, vector[FrameId]& below) except FAILED nogil
 
     cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept nogil:
         return self.token_steps.remembered(config, token)
@@ -319,3 +322,7 @@ cdef class ConfigSpace:
 
     cdef inline uint64_t member_ends(self, TermId state, FrameId frame) except? BITS_FAILED nogil:
         return self.graph.member_ends(state, frame)
+
+
+cdef inline uint64_t copy_key(ConfigSpace other, FrameId frame) noexcept nogil:
+    return (<uint64_t>other.number << 32) | <uint32_t>frame

@@ -18,7 +18,6 @@ from stackmask.pda.ids cimport (
     ACTION_KEYED,
     ACTION_NONE,
     NO_CALLEE,
-    NO_FRAME,
     NO_LINK,
     NO_TOKEN,
     MapId,
@@ -1103,6 +1102,9 @@ cdef bint has_stand_in(Semantics semantics, SemId sem) except FAILED nogil:
     return semantics.callables.stand_in(root.value) != root.value
 
 
+cdef uint32_t spaces_made = 0
+
+
 @cython.final
 cdef class ConfigSpace:
     """Frames and configurations of one family of matchers, or of the mask walks of one automaton."""
@@ -1116,6 +1118,9 @@ cdef class ConfigSpace:
         uint64_t max_members=200_000,
         bint is_summary=False,
     ):
+        global spaces_made
+        spaces_made += 1
+        self.number = spaces_made
         self.terms = terms
         self.is_summary = is_summary
         self.max_configurations = max_configurations
@@ -1192,44 +1197,48 @@ cdef class ConfigSpace:
     cdef ConfigId copy_of(self, ConfigSpace other, ConfigId config) except ID_FAILED nogil:
         """Return the copy of a configuration of another family of the same grammar.
 
-        Cost: linear in the frames and edges under the configuration.
+        Cost: linear in the members, and in the frames and edges under them that were not copied before.
         """
-        cdef vector[FrameId] below
+        cdef vector[FrameId] below      # not copied before
         cdef vector[Edge] edges
         cdef Member m
         cdef Edge edge
         cdef size_t k = 0
         cdef int32_t i, first = other.configs[config].first, count = other.configs[config].count
-        self.copies.clear()
-        self.copies.put(BOTTOM, BOTTOM)
-        self.copies.put(NO_FRAME, NO_FRAME)  # after the end of the grammar
+        self.copied_now.clear()
         for i in range(first, first + count):
-            self.find_below(other.members[i].frame, below)
+            self.find_below(other, other.members[i].frame, below)
         while k < below.size():
             for i in range(other.frames[below[k]].count):
-                self.find_below(other.edges[other.frames[below[k]].first + i].parent, below)
+                self.find_below(other, other.edges[other.frames[below[k]].first + i].parent, below)
             k += 1
         sort(below.begin(), below.end())  # parents come first
         for k in range(below.size()):
             edges.clear()
             for i in range(other.frames[below[k]].count):
                 edge = other.edges[other.frames[below[k]].first + i]
-                edge.parent = self.copies.get(edge.parent)
+                edge.parent = self.copy_of_frame(other, edge.parent)
                 edges.push_back(edge)
-            self.copies.put(below[k], self.intern_frame(edges))
+            self.copies.put(copy_key(other, below[k]), self.intern_frame(edges))
         self.closure.draft.clear()
         for i in range(first, first + count):
             m = other.members[i]
-            m.frame = self.copies.get(m.frame)
+            m.frame = self.copy_of_frame(other, m.frame)
             self.closure.draft.members.push_back(m)
         self.closure.draft.sort_items()
         self.closure.draft.accepting = other.configs[config].accepting
         return self.table.intern(self.closure.draft, other.configs[config].ends)
 
-    cdef int find_below(self, FrameId frame, vector[FrameId]& below) except FAILED nogil:
-        """Append a frame to a list of frames, each once."""
-        if self.copies.get(frame) == NO_VALUE:
-            self.copies.put(frame, BOTTOM)
+    cdef FrameId copy_of_frame(self, ConfigSpace other, FrameId frame) noexcept nogil:
+        """Return the copy of another family's frame, which exists."""
+        return self.copies.get(copy_key(other, frame)) if frame > BOTTOM else frame
+
+    cdef int find_below(self, ConfigSpace other, FrameId frame, vector[FrameId]& below) except FAILED nogil:
+        """Append a frame to a list of frames that have no copy, each once."""
+        if frame <= BOTTOM or self.copies.get(copy_key(other, frame)) != NO_VALUE:
+            return 0
+        if self.copied_now.get(frame) == NO_VALUE:
+            self.copied_now.put(frame, 1)
             below.push_back(frame)
         return 0
 
@@ -1245,7 +1254,7 @@ cdef class ConfigSpace:
         """Return the approximate number of bytes of frames and configurations."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
         held += self.byte_steps.nbytes() + self.token_steps.nbytes()
-        return held + self.token_counts.nbytes() + self.tests_around.nbytes()
+        return held + self.token_counts.nbytes() + self.tests_around.nbytes() + self.copies.nbytes()
 
     def nbytes_held(self):
         """Return the approximate number of bytes of frames and configurations."""

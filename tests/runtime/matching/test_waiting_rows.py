@@ -126,6 +126,21 @@ def test_slices_have_the_same_bits(
     assert compiled.stats()["slices"] == steps and (steps or units > 100)
 
 
+@pytest.mark.parametrize("units", [None, 7, 333, 4000])
+@pytest.mark.parametrize("fill_bytes", [0, 100_000])
+@pytest.mark.parametrize("name", CASES)
+def test_fills_on_copies_have_the_same_bits(
+    name: str, fill_bytes: int, units: int | None, whole: dict[str, list[Any]]
+) -> None:
+    """In a large family, fills work on copies of configurations, which are dropped from time to time."""
+    text = CASES[name][1] if units is None or units > 50 else CASES[name][1][:3]
+    compiled = compiled_of(name, units)
+    compiled._automaton.store.masks.fill_bytes = fill_bytes
+    masks, _ = masks_along(compiled, text)
+    for place, (found, expected) in enumerate(zip(masks, whole[name], strict=False)):
+        assert np.array_equal(found, expected), text[:place]
+
+
 @needs_datapack
 def test_slices_together_do_hardly_more_work() -> None:
     """A walk from thousands of places is continued, without collecting them again in each slice."""
