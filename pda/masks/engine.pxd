@@ -58,6 +58,7 @@ cdef class CutFill:
     cdef RowId likely_base
     cdef ConfigSpace fill_space
     cdef ConfigId fill_config
+    cdef size_t fill_limit
     cdef bint is_copied
 
     cdef int swap(self, MaskEngine e) except FAILED nogil
@@ -88,8 +89,9 @@ cdef class MaskEngine:
     cdef int64_t spent                      # units that it took so far, where they are limited
     cdef RowId likely_base                  # a row that the mask may be like
     cdef bint is_copied                     # the fill works on a copy of its configuration,
-    cdef ConfigSpace fill_space             # ... in this space, or None,
+    cdef readonly ConfigSpace fill_space    # ... in this space, or None,
     cdef ConfigId fill_config               # ... with this number
+    cdef size_t fill_limit                  # bytes of the space before it is dropped
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration

@@ -98,6 +98,7 @@ cdef class CutFill:
         self.spent, e.spent = e.spent, self.spent
         self.likely_base, e.likely_base = e.likely_base, self.likely_base
         self.fill_config, e.fill_config = e.fill_config, self.fill_config
+        self.fill_limit, e.fill_limit = e.fill_limit, self.fill_limit
         self.is_copied, e.is_copied = e.is_copied, self.is_copied
         return 0
 
@@ -313,12 +314,15 @@ cdef class MaskEngine:
         self.is_copied = family.nbytes() > self.fill_bytes
         if not self.is_copied:
             return self.begin_on(family, config)
-        if self.fill_space is None or self.fill_space.nbytes() > self.fill_bytes:
+        if self.fill_space is None or self.fill_space.nbytes() > self.fill_limit:
+            self.fill_limit = 0
             with gil:
                 self.fill_space = ConfigSpace(
                     self.terms, self.context.semantics, False, family.max_configurations, family.max_members
                 )
         self.fill_config = self.fill_space.copy_of(family, config)
+        if not self.fill_limit:  # a deep stack is copied again only when fills have made as much
+            self.fill_limit = max(self.fill_bytes, 2 * self.fill_space.nbytes())
         return self.begin_on(self.fill_space, self.fill_config)
 
     cdef int begin_on(self, ConfigSpace space, ConfigId config) except FAILED nogil:

@@ -336,6 +336,7 @@ cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) noexcept n
         return True
     if u.kind != K_ALT and u.kind != K_AND:
         return False
+    table.meter.spend(u.operands.count)
     for k in range(u.operands.count):
         if binary_search(items.begin(), items.end(), table.kids[u.operands.first + k]) != (u.kind == K_AND):
             return u.kind == K_ALT

@@ -141,6 +141,22 @@ def test_fills_on_copies_have_the_same_bits(
         assert np.array_equal(found, expected), text[:place]
 
 
+def test_a_deep_stack_is_not_copied_for_each_fill() -> None:
+    """The space of the copies is dropped only when fills have made as much in it as the stack takes."""
+    compiler = sm.Compiler(VOCABULARY)
+    compiled = compiler.compile(sm.Grammar.from_ebnf('root ::= "(" root ")" | "[" root "]" | "1"'))
+    masks = compiled._automaton.store.masks
+    masks.fill_bytes = 0
+    matcher, mask = compiled.matcher(), sm.allocate_token_bitmask(1, SIZE)
+    spaces: list[Any] = []
+    for byte in random.Random(1).choices(b"([", k=2000):
+        matcher.fill_next_token_bitmask(mask)
+        if not spaces or masks.fill_space is not spaces[-1]:
+            spaces.append(masks.fill_space)
+        assert matcher.accept_token(byte)
+    assert 1 < len(spaces) < 30
+
+
 @needs_datapack
 def test_slices_together_do_hardly_more_work() -> None:
     """A walk from thousands of places is continued, without collecting them again in each slice."""
