@@ -15,6 +15,8 @@ cdef struct OperandRules:
     bint (*is_textual)(void* simplifier, TermTable table, TermId t) except FAILED nogil
     # what two repetitions have in common if it is one term, else NO_TERM
     TermId (*both_repeats)(void* simplifier, TermTable table, TermId a, TermId b) except ID_FAILED nogil
+    # whether the second term is found to include every string of the first
+    bint (*is_subset)(void* simplifier, TermTable table, TermId a, TermId b) except FAILED nogil
 
 
 cdef class Constructors:
@@ -38,6 +40,7 @@ cdef class Constructors:
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
     cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except ID_FAILED nogil
     cdef TermId mk_and(self, TermTable table, vector[TermId]& items) except ID_FAILED nogil
+    cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth) except FAILED nogil
     cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except FAILED nogil
     cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except FAILED nogil
     cdef TermId mk_not(self, TermTable table, TermId item) except ID_FAILED nogil
@@ -89,6 +92,7 @@ cdef class Simplifier:
     cdef KeyMap known_subsets   # term << 32 | term -> 1 if the second is seen to hold the first
     cdef KeyMap known_codes     # term -> 1 if it is seen to be a prefix code
     cdef bint searching         # for what a term simplifies to
+    cdef bint including         # a search for whether a term includes another one is under way
 
     cdef size_t nbytes(self) noexcept nogil
     cdef TermId simplified(self, TermTable table, TermId t) except ID_FAILED nogil

@@ -343,6 +343,29 @@ cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) noexcept n
     return u.kind == K_AND
 
 
+cdef enum:
+    MAX_NESTED_OPERANDS = 30    # alternatives of intersections of alternatives … that `is_in_star` visits
+
+
+cdef inline bint is_star(TermTable table, TermId t) noexcept nogil:
+    """Return whether a term is an unbounded repetition that may be empty."""
+    cdef Term* u = &table.terms[t]
+    return u.kind == K_REP and u.rep.low == 0 and u.rep.high == UNBOUNDED
+
+
+cdef bint ends_in(TermTable table, TermId t, TermId end) noexcept nogil:
+    """Return whether the first alternative of a term ends in another term."""
+    while t != end:
+        if table.terms[t].kind == K_SEQ:
+            t = table.terms[t].seq.rest
+        elif table.terms[t].kind == K_ALT:
+            t = table.kids[table.terms[t].operands.first]
+        else:
+            return False
+        table.meter.spend(1)
+    return True
+
+
 @cython.final
 cdef class Constructors:
     """Builds terms from terms; each call receives the table.
@@ -354,6 +377,7 @@ cdef class Constructors:
         self.rules.simplifier = NULL
         self.rules.is_textual = NULL
         self.rules.both_repeats = NULL
+        self.rules.is_subset = NULL
         self.any_text = NO_TERM
         self.literals = {}
         self.literal_count = 0
@@ -741,7 +765,7 @@ cdef class Constructors:
                 others.push_back(table.kids[t.operands.first + k])
             item = self.mk_alt(table, others, 0)
             return self.mk_rep(table, item, 0, high)
-        if t.kind == K_REP and t.rep.low == 0 and t.rep.high == UNBOUNDED:
+        if is_star(table, item):
             return item
         if t.kind == K_REP and t.rep.low == 0 and t.rep.high == 1:
             return self.mk_rep(table, t.rep.item, 0, high)
@@ -800,6 +824,10 @@ cdef class Constructors:
             t = table.terms[items[i]]
             if t.kind == K_NOT and is_within(table, items, t.negated):
                 return EMPTY
+            if t.kind == K_NOT and is_star(table, t.negated) and self.rules.simplifier != NULL:
+                for j in range(items.size()):
+                    if self.is_in_star(table, items[j], t.negated, 0):
+                        return EMPTY
         if items.size() > 1:
             self.drop_any_text(table, items)
         # items removed before were no repetitions
@@ -809,6 +837,23 @@ cdef class Constructors:
             return items[0]
         sort(items.begin(), items.end())
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
+
+    cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth) except FAILED nogil:
+        """Return whether a term is found to be a subset of x*: what a search leaves, which ends in x*.
+
+        ``depth``: operands that it is nested in. Cost: a search for each operand that ends in x*, cached.
+        """
+        cdef Term u = table.terms[t]
+        cdef int32_t k
+        if u.kind == K_NOT or depth > MAX_NESTED_OPERANDS:
+            return False
+        if u.kind == K_AND or u.kind == K_ALT and u.flags & F_BOOL:
+            table.meter.spend(u.operands.count)
+            for k in range(u.operands.count):
+                if self.is_in_star(table, table.kids[u.operands.first + k], star, depth + 1) != (u.kind == K_ALT):
+                    return u.kind == K_AND
+            return u.kind == K_ALT
+        return ends_in(table, t, star) and self.rules.is_subset(self.rules.simplifier, table, t, star)
 
     cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except FAILED nogil:
         """Remove "any well-formed text", which complements add, if another operand implies it."""
@@ -1217,7 +1262,10 @@ cdef class Derivatives:
                 operands.push_back(d)
             return self.make.mk_and(table, operands)
         if u.kind == K_NOT:
-            return self.make.mk_not(table, self.derive(table, u.negated, symbol))
+            d = self.derive(table, u.negated, symbol)
+            if self.simplify != NULL and table.terms[d].nu.always() and table.terms[d].kind >= K_SEQ:
+                d = self.simplify(self.simplifier, table, d)
+            return self.make.mk_not(table, d)
         return EMPTY
 
 
@@ -1482,6 +1530,10 @@ cdef TermId ask_both_repeats(void* simplifier, TermTable table, TermId a, TermId
     return (<Simplifier>simplifier).both_repeats(table, a, b)
 
 
+cdef bint ask_is_subset(void* simplifier, TermTable table, TermId a, TermId b) except FAILED nogil:
+    return (<Simplifier>simplifier).is_subset(table, a, b)
+
+
 cdef TermId ask_simplified(void* simplifier, TermTable table, TermId t) except ID_FAILED nogil:
     return (<Simplifier>simplifier).simplified(table, t)
 
@@ -1500,10 +1552,11 @@ cdef class Simplifier:
         self.make = make
         self.derivatives = derivatives
         self.emptiness = emptiness
-        self.searching = False
+        self.searching = self.including = False
         make.rules.simplifier = <void*>self
         make.rules.is_textual = ask_is_textual
         make.rules.both_repeats = ask_both_repeats
+        make.rules.is_subset = ask_is_subset
         derivatives.simplifier = <void*>self
         derivatives.simplify = ask_simplified
 
@@ -1564,7 +1617,7 @@ cdef class Simplifier:
             if r.kind == K_SEQ and table.terms[r.seq.rest].nu.always():
                 s = r.seq.first
                 r = table.terms[s]
-            if r.kind == K_REP and r.rep.low == 0 and r.rep.high == UNBOUNDED:
+            if is_star(table, s):
                 return s
         return NO_TERM
 
@@ -1576,7 +1629,7 @@ cdef class Simplifier:
         cdef TermId u, d
         cdef MapId map
         cdef int32_t k
-        if t == EMPTY:
+        if t == EMPTY or table.terms[t].live == DEAD:
             return True
         queue.push_back(t)
         seen.put(t, 1)
@@ -1597,6 +1650,8 @@ cdef class Simplifier:
             next += 1
             if queue.size() > MAX_SIMPLE:
                 return False
+        for u in queue:
+            table.terms[u].live = DEAD
         return True
 
     cdef bint is_textual(self, TermTable table, TermId t) except FAILED nogil:
@@ -1630,9 +1685,9 @@ cdef class Simplifier:
         if s.kind != K_REP or t.kind != K_REP or (s.flags | t.flags) & (F_BOOL | F_IMPURE):
             return NO_TERM
         if s.rep.item == t.rep.item:
-            if s.rep.low == 0 and s.rep.high == UNBOUNDED:
+            if is_star(table, a):
                 return b
-            if t.rep.low == 0 and t.rep.high == UNBOUNDED:
+            if is_star(table, b):
                 return a
             if not self.is_code(table, s.rep.item):
                 return NO_TERM
@@ -1654,9 +1709,15 @@ cdef class Simplifier:
         cdef int32_t found = self.known_subsets.get(key)
         cdef vector[TermId] items
         if found == NO_VALUE:
-            items.push_back(a)
-            items.push_back(self.make.mk_not(table, b))
-            found = self.is_empty_soon(table, self.make.mk_and(table, items))
+            if self.searching or self.including:
+                return False
+            self.including = True
+            try:
+                items.push_back(a)
+                items.push_back(self.make.mk_not(table, b))
+                found = self.is_empty_soon(table, self.make.mk_and(table, items))
+            finally:
+                self.including = False
             self.known_subsets.put(key, found)
         return found == 1
 

@@ -58,6 +58,25 @@ def test_steps_are_the_same_while_tables_grow() -> None:
                 matcher.accept_token(b)
 
 
+def test_terms_of_one_of_many_patterns_grow_linearly() -> None:
+    """After a pattern is found, the others exclude each other, and no product of all of them is searched."""
+    words = (
+        "NEW ON_APPROVAL ON_SIGNING ON_CHANGE EXECUTED DEPRECATED REJECTED DRAFT ARCHIVED PENDING CLOSED OPEN"
+    )
+    compiler = stackmask.Compiler(BYTES)
+    mask = stackmask.allocate_token_bitmask(1, BYTES.size)
+    terms = {}
+    for count in (4, 12):
+        schema = {"type": "string", "oneOf": [{"pattern": word} for word in words.split()[:count]]}
+        compiled = compiler.compile(stackmask.Grammar.from_json_schema(schema))
+        matcher = compiled.matcher()
+        for b in b'"a NEWER \\u004fN_SIGNIN':
+            matcher.fill_next_token_bitmask(mask)
+            assert matcher.accept_token(b)
+        terms[count] = compiled.stats()["terms"]
+    assert terms[12] < 4 * terms[4]
+
+
 def test_masks_are_those_of_a_store_that_forgets() -> None:
     """A store whose masks are dropped all the time, and one that keeps them, have the same rows."""
     rng = random.Random(11)
