@@ -5,8 +5,7 @@
 
 Every mask along real strings, on a new compiler, with Llama-3's vocabulary and one thread. Groups: *grammars* of the data pack with strings that they
 accept; *bundled* grammars along queries of Spider and BIRD, JSON documents, and files below ``--files``; *sql* over
-the schemas of these queries' databases, where one compiler meets one new query after the other; *regexes* of JSON schemas;
-structural *tags*; schemas of *maskbench*. Each place counts with the best of three new compilers, the collector frozen, and without
+the schemas of these queries' databases, where one compiler meets one new query after the other. Each place counts with the best of three new compilers, the collector frozen, and without
 the time that other processes took of it. ``--steps``: also steps of 64 rows at seen places, one of which comes to each of the worst places in turn;
 ``--write`` then writes results/waiting_rows.json. Peers follow the same strings where they load the same grammar.
 """
@@ -29,21 +28,18 @@ from record import cpu_model, use_checkout, write_result
 use_checkout()
 
 from engines import ENGINES, Grammars, Refused, versions
-from pack import documents, load_tokenizer, patterns, read_lines
+from pack import documents, load_tokenizer
 from sql import read_rows
 from sql_walks import schemas
-from structural_tags import CASES, tag_of
 from support.datapack import datapack
 
 import stackmask as sm
 
 Texts = list[list[int]]
 QUERIES = {"Spider": "spider/dev.jsonl", "BIRD": "bird/dev.jsonl.xz"}
-GROUPS = ("grammars", "bundled", "sql", "regexes", "tags", "maskbench")
-MOST = {"grammars": 40, "bundled": 40, "sql": 60, "regexes": 1925, "tags": 507, "maskbench": 400}
+MOST = {"grammars": 40, "bundled": 40, "sql": 60}
 LONG = 400  # tokens of a text that are followed
 ROUNDS = 3
-STRINGS = 3  # that a pattern matches, and that are followed
 ENOUGH_S = 5.0  # what took longer is not repeated
 ROWS = 64
 FOLDER = Path(__file__).resolve().parent
@@ -161,24 +157,6 @@ class Pack:
                 self.ids([row["query"]]),
             )
 
-    def regexes(self, most: int) -> Iterator[Item]:
-        cases = patterns(self.folder)
-        for number, case in enumerate(cases):
-            if number * most // len(cases) != (number - 1) * most // len(cases):
-                pattern, texts = case["pattern"], case["accept"][:STRINGS]
-                yield Item("regexes", pattern[:80], "regex", pattern, self.ids(texts) or [[]])
-
-    def tags(self, most: int) -> Iterator[Item]:
-        cases = [case for case in read_lines(self.folder / CASES) if case["accept"]]
-        for case in cases[:most]:
-            yield Item("tags", case["test"], "tag", tag_of(case), self.ids([case["text"]]))
-
-    def maskbench(self, most: int) -> Iterator[Item]:
-        records = read_lines(self.folder / "maskbench_dev.jsonl.xz")
-        for record in random.Random(1).sample(records, most):
-            valid = [json.dumps(t["data"], ensure_ascii=False) for t in record["tests"] if t["valid"]]
-            yield Item("maskbench", record["id"], "schema", record["schema"], self.ids(valid) or [[]])
-
 
 def _is_text(path: Path) -> bool:
     try:
@@ -193,12 +171,6 @@ def grammar_of(item: Item) -> sm.Grammar:
         return sm.Grammar.bundled(item.source)
     if item.kind == "sql":
         return sm.Grammar.from_sql("sqlite", schema=item.source)
-    if item.kind == "regex":
-        return sm.Grammar.from_regex(item.source, search=True)
-    if item.kind == "tag":
-        return sm.Grammar.from_structural_tag(item.source)
-    if item.kind == "schema":
-        return sm.Grammar.from_json_schema(item.source)
     path, start = item.source
     if not path.endswith(".lark"):
         return sm.Grammar.from_file(path, start=start or "root")
@@ -215,8 +187,6 @@ def compile_item(engine: Any, item: Item) -> Any:
     """Compile an item. Raises: Refused where the engine has no way to load the same."""
     if isinstance(engine, ENGINES["stackmask"]):
         return engine.compiler.compile(grammar_of(item))
-    if item.kind == "schema":
-        return engine.compile_schema(item.source)
     if item.kind != "file":
         raise Refused("not of this engine")
     text = Path(item.source[0]).read_text("utf-8")
@@ -411,7 +381,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default=",".join(GROUPS), help="groups")
+    parser.add_argument("--only", default=",".join(MOST), help="groups")
     parser.add_argument("--names", help="items with these words in their names alone")
     parser.add_argument("--sample", type=int, help="so many items of a group, or texts of a grammar, at most")
     parser.add_argument(
