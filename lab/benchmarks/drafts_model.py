@@ -1,7 +1,6 @@
 """Train a tiny Llama on recorded tool calls, and let it write the calls of turns that it has not seen, with drafts and without.
 
     python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --minutes 12      train
-    python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --write          measure ``generate``
     VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --vllm on      measure vLLM (off first; or ngram)
     VLLM_TARGET_DEVICE=cpu python lab/benchmarks/drafts_model.py --law 100000 --model FOLDER --vllm on  count outputs of a table model
     python lab/benchmarks/drafts_model.py --bfcl … --model FOLDER --sglang on      measure SGLang (or off, ngram)
@@ -104,64 +103,6 @@ def train(folder: Path, turns: list[Turn], minutes: float) -> None:
             print(steps, round(float(loss), 3), flush=True)
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(str(folder))
-
-
-def grammars_of(turns: list[Turn]) -> list[Any]:
-    import stackmask as sm
-
-    return [
-        sm.tools.grammar("hermes", t.tools, tool_choice="required", reasoning="off", profile="model")
-        for t in turns
-    ]
-
-
-def measure_own(folder: Path, turns: list[Turn]) -> dict[str, Any]:
-    """Let our own loop write the answers in its modes, one turn at a time."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    import stackmask as sm
-    from stackmask.runtime.generation import jumping
-
-    torch.set_num_threads(1)
-    model, tokenizer = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
-    compiler = sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer, size=model.config.vocab_size))
-    grammars = [compiler.compile(grammar) for grammar in grammars_of(turns)]
-    found: dict[str, Any] = {}
-    outputs: dict[str, list[Any]] = {}
-    drafting = jumping.JumpRow.draft
-    for name, jump, drafts in (
-        ("off", "off", False),
-        ("draft", "draft", True),
-        ("jump", "canonical", False),
-        ("jump and draft", "canonical", True),
-    ):
-        jumping.JumpRow.draft = drafting if drafts else lambda row, batch: None
-        start = time.perf_counter()
-        results = [
-            sm.generate(model, tokenizer, t.prompt, g, compiler=compiler, jump=jump, max_new_tokens=MOST)[0]
-            for t, g in zip(turns, grammars, strict=True)
-        ]
-        seconds = time.perf_counter() - start
-        outputs[name] = [result.token_ids for result in results]
-        tokens = sum(len(ids) + 1 for ids in outputs[name])
-        reports = [result.jumps for result in results if result.jumps is not None]
-        calls = sum(report.model_calls for report in reports) if reports else tokens
-        found[name] = {
-            "tokens": tokens,
-            "steps_percent": round(100 * calls / tokens, 1),
-            "drafted": sum(report.drafted_tokens for report in reports),
-            "accepted": sum(report.accepted_tokens for report in reports),
-            "seconds": round(seconds, 1),
-            "tokens_per_second": round(tokens / seconds, 1),
-        }
-        print(name, json.dumps(found[name]), flush=True)
-    found["same_with_drafts"] = sum(a == b for a, b in zip(outputs["off"], outputs["draft"], strict=True))
-    found["same_jumps_with_drafts"] = sum(
-        a == b for a, b in zip(outputs["jump"], outputs["jump and draft"], strict=True)
-    )
-    found["turns"] = len(turns)
-    return found
 
 
 def vllm_engine(folder: Path, mode: str, **options: Any) -> Any:
@@ -484,15 +425,7 @@ def main() -> int:
     if options.sglang:
         print(json.dumps(measure_sglang(options.model, held, options.sglang, options.repeat)))
         return 0
-    found = measure_own(options.model, held)
-    print(json.dumps(found, indent=1))
-    if options.write:
-        write_result(
-            "drafts_model",
-            "python lab/benchmarks/drafts_model.py --bfcl PATH_TO_bfcl_eval/data --model FOLDER --write",
-            found,
-        )
-    return 0
+    parser.error("what is to be measured? --minutes, --law, --vllm or --sglang")
 
 
 if __name__ == "__main__":
