@@ -6,10 +6,6 @@ The records are questions and answers of the Berkeley function-calling leaderboa
 one of several tools, several calls, and conversations. Each answer is written as the style `hermes` has it, its keys in declared
 order, and followed as a model would write it: the tokens of a draft that are those of the answer are accepted, and then comes
 one token of the answer that the model writes itself. ``forced_percent`` counts what jump-forward alone would write.
-
-    VLLM_TARGET_DEVICE=cpu VLLM_PYTHON lab/benchmarks/drafts.py --bfcl PATH_TO_bfcl_eval/data --ngram --write
-
-lets vLLM's own n-gram proposer draft along the same turns, where an argument occurs in the question.
 """
 
 from __future__ import annotations
@@ -22,8 +18,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from importlib import metadata
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +39,6 @@ DOCS = {"GorillaFileSystem": "gorilla_file_system", "MathAPI": "math_api", "Mess
 SOURCES = ("forced", "prompt", "earlier")
 DRAFT = 16  # tokens of a draft at most
 IN_BATCHES = (8, 64)  # tokens of a draft in a batch, and its rows
-NGRAMS = {"n-grams of 5": (5, 5), "n-grams of 1 to 3": (1, 3)}  # of vLLM's lookup: by default, and short ones
 TIMES = 5  # of which the fastest counts: other programs share the machine
 
 
@@ -220,10 +213,9 @@ def jumped(matcher: Any, ids: list[int]) -> int:
     return count
 
 
-def follow(count: Count, matcher: Any, sources: Any, ids: list[int]) -> set[int]:
-    """Follow one answer; count what is accepted of each draft, and return which tokens of the answer these are."""
+def follow(count: Count, matcher: Any, sources: Any, ids: list[int]) -> None:
+    """Follow one answer; count what is accepted of each draft."""
     i = 0
-    accepted: set[int] = set()
     while i < len(ids):
         start = time.thread_time_ns()
         draft = matcher.draft(sources, count.length, batch=count.batch)
@@ -238,56 +230,7 @@ def follow(count: Count, matcher: Any, sources: Any, ids: list[int]) -> set[int]
         count.proposed.update(draft.sources[: step + 1])
         for token in ids[i : i + step + 1]:
             assert matcher.accept_token(token)
-        accepted |= {*range(i, i + step)}
         i += step + 1
-    return accepted
-
-
-def copied_values(turn: Turn) -> set[str]:
-    """Return the arguments of a turn that occur in its question."""
-    question = turn.prompt.rpartition("<|user|>\n")[2]
-
-    def leaves(value: Any) -> Iterator[str]:
-        if isinstance(value, dict | list):
-            for item in value.values() if isinstance(value, dict) else value:
-                yield from leaves(item)
-        elif not isinstance(value, bool) and value not in (None, ""):
-            yield str(value)
-
-    return {leaf for call in turn.calls for leaf in leaves(call["arguments"]) if leaf in question}
-
-
-def places_of(values: set[str], texts: list[bytes]) -> set[int]:
-    """Return which tokens of an answer hold a byte of one of the values."""
-    data = b"".join(texts)
-    marked = bytearray(len(data))
-    for value in values:
-        piece = json.dumps(value, ensure_ascii=False)[1:-1].encode()
-        start = 0
-        while (start := data.find(piece, start)) >= 0:
-            if data.rfind(b'"arguments"', 0, start) > data.rfind(b"<tool_call>", 0, start):
-                marked[start : start + len(piece)] = b"\1" * len(piece)
-            start += len(piece)
-    ends = accumulate(map(len, texts))
-    return {i for i, end in enumerate(ends) if any(marked[end - len(texts[i]) : end])}
-
-
-def looked_up(prompt: list[int], ids: list[int], least: int, most: int) -> set[int]:
-    """Return the tokens of an answer that vLLM's n-gram proposer drafts."""
-    import numpy as np
-    from vllm.v1.spec_decode.ngram_proposer import _find_longest_matched_ngram_and_propose_tokens as lookup
-
-    tokens = np.array([*prompt, *ids], np.int32)
-    accepted: set[int] = set()
-    i = 0
-    while i < len(ids):
-        draft = lookup(tokens[: len(prompt) + i], least, most, 1 << 20, DRAFT).tolist()
-        step = 0
-        while step < len(draft) and i + step < len(ids) and draft[step] == ids[i + step]:
-            step += 1
-        accepted |= {*range(i, i + step)}
-        i += step + 1
-    return accepted
 
 
 def followed(turn: Turn, tokenizer: Any, compiler: Any) -> tuple[Any, list[int]] | str:
@@ -310,31 +253,6 @@ def followed(turn: Turn, tokenizer: Any, compiler: Any) -> tuple[Any, list[int]]
         return "not in the grammar"
     matcher.reset()
     return matcher, ids
-
-
-def beside_ngrams(folder: Path, turns: dict[str, list[Turn]]) -> dict[str, Any]:
-    """Count the accepted tokens of turns that copy a value, with these drafts and with vLLM's lookup of n-grams."""
-    import stackmask as sm
-    from stackmask.runtime.jump_forward.drafts import Sources
-
-    tokenizer = load_tokenizer(folder)
-    compiler = sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer))
-    texts = compiler.vocabulary.token_bytes
-    tokens: Counter[str] = Counter()
-    for turn in [turn for some in turns.values() for turn in some]:
-        found = followed(turn, tokenizer, compiler) if (values := copied_values(turn)) else "copies nothing"
-        if isinstance(found, str):
-            continue
-        matcher, ids = found
-        places = places_of(values, [texts[i] or b"" for i in ids])
-        count = Count()
-        ways = {"grammar": follow(count, matcher, Sources(turn.prompt.encode()), ids)}
-        prompt = tokenizer.encode(turn.prompt, add_special_tokens=False)
-        ways |= {name: looked_up(prompt, ids, *lengths) for name, lengths in NGRAMS.items()}
-        tokens.update({"turns": 1, "all": len(ids), "of values": len(places)})
-        for name, accepted in ways.items():
-            tokens.update({name: len(accepted), f"{name}, of values": len(accepted & places)})
-    return dict(tokens)
 
 
 def times_of(values: list[float]) -> dict[str, float]:
@@ -395,7 +313,6 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=49, help="of each set")
     parser.add_argument("--tokenizers", nargs="*", default=TOKENIZERS)
     parser.add_argument("--sets", nargs="*", default=SETS)
-    parser.add_argument("--ngram", action="store_true", help="beside vLLM's lookup of n-grams")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     use_checkout()
@@ -405,16 +322,6 @@ def main() -> int:
         all_turns = list(read(options.bfcl, name))
         random.Random(7).shuffle(all_turns)
         turns[name] = all_turns[: options.turns]
-    if options.ngram:
-        found = {
-            name: beside_ngrams(options.data / "tokenizers" / name, turns) for name in options.tokenizers
-        }
-        print(json.dumps(found, indent=1))
-        if options.write:
-            command = f"VLLM_PYTHON lab/benchmarks/drafts.py --bfcl PATH_TO_bfcl_eval/data --turns {options.turns} --ngram --write"
-            result = {"draft_tokens": DRAFT, "tokenizers": found}
-            write_result("drafts_ngram", command, result, vllm=metadata.version("vllm"))
-        return 0
     result = {name: measure(options.data / "tokenizers" / name, turns) for name in options.tokenizers}
     print(
         json.dumps(

@@ -27,9 +27,7 @@ LOOPS = f"{MASKS} {KERNELS} runtime/generation"
 INPUTS: dict[str, str] = {
     "ablation": f"{SCHEMAS} {SQL} {MASKS}",
     "audit": f"{SCHEMAS} {MASKS} runtime/comparison",
-    "budgets": f"{SCHEMAS} {SQL} {LOOPS}",
     "drafts": f"{SCHEMAS} grammar/turns pda runtime/jump_forward runtime/matching",
-    "drafts_ngram": f"{SCHEMAS} grammar/turns pda runtime/jump_forward runtime/matching",
     "drafts_vllm": "grammar pda runtime",
     "embedded_accuracy": f"{SQL} grammars/sql.ebnf runtime/embedded runtime/generation lab/training",
     "engine": f"{SCHEMAS} {FORMS} {MASKS}",

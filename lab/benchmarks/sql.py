@@ -20,7 +20,7 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from support.postgres_server import NoServer
 import stackmask as sm
 from stackmask.grammar.grammar import Grammar
 
-Accepts = Callable[[bytes], bool]
 Row = dict[str, Any]
 
 # of `negatives/pg_select_side_effects`: one query that writes nothing, with SQL in its text, or without SELECT

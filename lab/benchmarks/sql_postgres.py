@@ -1,17 +1,15 @@
-"""PostgreSQL queries over a schema, judged by a server of one's own: gold queries, what models wrote, random walks.
+"""PostgreSQL queries over a schema, judged by a server of one's own: gold queries, and what models wrote.
 
-    python lab/benchmarks/sql_postgres.py [--walks N] [--seed N] [--examples N] [--new-names] [--write]
+    python lab/benchmarks/sql_postgres.py [--examples N] [--new-names] [--write]
 
 The schemas are those of Spider and BIRD with their names in lower case. *Gold*: the SQLite queries of both that PostgreSQL
-prepares (EXPLAIN) too, with all columns as text. *Models*: what models wrote for BIRD in PostgreSQL. *Walks*: random texts
-under the masks. What the server refuses is sorted by its code (SQLSTATE): errors of *types*, which the grammar does not
+prepares (EXPLAIN) too, with all columns as text. *Models*: what models wrote for BIRD in PostgreSQL. What the server refuses is sorted by its code (SQLSTATE): errors of *types*, which the grammar does not
 know, and all others, which it should not let through: *names*, grouping, columns counted, syntax.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 import time
 from collections import Counter
@@ -26,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 import psycopg
 from sql import read_rows
 from sql_schema import GOLD
-from sql_walks import BEGIN, BEHIND, CLOSING, Tables, Walker, schemas, walked
+from sql_walks import Tables, schemas
 from support.byte_matcher import VOCABULARY
 from support.datapack import datapack
 from support.postgres_server import postgres_server
@@ -67,25 +65,6 @@ TYPES = frozenset(
     }
     | {"22015", "22011", "2202E", "22026", "54000", "22021", "2201G"}
 )
-
-
-def _typed(words: dict[str, float]) -> dict[str, float]:
-    """Return the words of walks, in place of those behind which PostgreSQL wants a truth value some that make one."""
-    found = {}
-    for word, weight in words.items():
-        if word.endswith(("WHERE ", " ON ", "HAVING ", "WHEN ", " AND ", " OR ", "NOT ")):
-            found[word.replace("NOT ", "NOT 'x' = ") if word == "NOT " else word + "'x' = "] = weight
-        elif word not in ('"no name"', " + ", "1", "2", "7", "-", "sum(", "group_concat(", " COLLATE NOCASE"):
-            found[word] = weight
-    return found
-
-
-WORDS = (
-    _typed(BEGIN) | {"'1'": 2, "string_agg(": 0.5, "LATERAL (SELECT ": 0.5, "generate_series('1', '2')": 0.2, "T1.": 6}
-    | {"current_date": 0.2, "upper(": 0.3},
-    _typed(BEHIND) | {" RIGHT JOIN ": 0.7, "::text": 0.4, "::date": 0.1, " FETCH FIRST 1 ROW ONLY": 0.1, ", LATERAL (SELECT ": 0.7},
-    _typed(CLOSING) | {"1": 0.5, "' '": 2, "'1'": 4},
-)  # fmt: skip
 
 
 class Judge:
@@ -175,42 +154,13 @@ def coverage(title: str, rows: list[dict[str, Any]], judge: Judge, examples: int
     return result
 
 
-def walks(judge: Judge, count: int, seed: int, examples: int) -> dict[str, Any]:
-    """Return what the server says to random texts under the masks."""
-    choice = random.Random(seed)
-    counts: Counter[str] = Counter()
-    features: Counter[str] = Counter()
-    codes: Counter[str] = Counter()
-    failures: list[dict[str, str]] = []
-    for name, text in walked(
-        judge.everything,
-        count,
-        lambda tables: Walker(tables, choice, "postgres", WORDS, **judge.options),
-        counts,
-        features,
-    ):
-        error = judge.error(name, text)
-        what = kind(error)
-        counts[what] += 1
-        if error is not None:
-            codes[f"{error.sqlstate} {type(error).__name__}"] += 1
-            if what != "types":
-                failures.append({"schema": name, "query": text, "error": str(error).split("\n")[0]})
-                if len(failures) <= examples:
-                    print("   ", error.sqlstate, failures[-1]["error"], repr(text), flush=True)
-    print(dict(counts), dict(features), dict(codes), sep="\n", flush=True)
-    return {**counts, "features": dict(features), "codes": dict(codes), "failures": failures[:20]}
-
-
 def main() -> None:
     """Run all of it and print or write the counts."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--walks", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--examples", type=int, default=0, help="show so many statements that differ")
-    parser.add_argument("--only", choices=["gold", "models", "walks"], help="a part alone")
+    parser.add_argument("--only", choices=["gold", "models"], help="a part alone")
     parser.add_argument("--new-names", action="store_true", help="SELECT may name what only FROM makes")
     parser.add_argument("--write", action="store_true", help="write results/sql_postgres.json")
     options = parser.parse_args()
@@ -228,8 +178,6 @@ def main() -> None:
             ]
         if options.only in (None, "models"):
             result["models"] = coverage("models", list(read_rows(pack, MODELS)), judge, options.examples)
-        if options.only in (None, "walks"):
-            result["walks"] = walks(judge, options.walks, options.seed, options.examples)
     print(f"{time.process_time() - begin:.0f} s")
     if options.write:
         print(write_result("sql_postgres", "python lab/benchmarks/sql_postgres.py --write", result))

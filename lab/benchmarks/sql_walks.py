@@ -58,7 +58,6 @@ CLOSING = {
     " AS ": 0.1, "(": 0.5, ", ": 0.5, " JOIN ": 2, ".": 0.5, " OVER (": 9, "T1.": 1, "q": 0.1, " SELECT ": 4, "c1": 0.1, " USING (": 4,
     " AND ": 0.5, "ORDER BY ": 0.3,
 }  # fmt: skip
-Words = tuple[dict[str, float], dict[str, float], dict[str, float]]  # begin, behind, closing
 SOURCE = re.compile(rb"(FROM|JOIN) $")
 FEATURES = {
     "join": r"\bjoin\b|\bfrom\b[^()]*,",
@@ -100,19 +99,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def vocabulary(tables: Tables, words: Words, quote: str = "`") -> tuple[sm.Vocabulary, list[str | None]]:
-    """Return the vocabulary of a schema, and the texts that are no single bytes by their ids.
-
-    ``quote`` stands around names that are no words.
-    """
+def vocabulary(tables: Tables) -> tuple[sm.Vocabulary, list[str | None]]:
+    """Return the vocabulary of a schema, and the texts that are no single bytes by their ids."""
     names = list(dict.fromkeys([*tables, *(column for columns in tables.values() for column in columns)]))
-    pieces = [piece for some in words for piece in some]
+    pieces = [piece for some in (BEGIN, BEHIND, CLOSING) for piece in some]
     for name in names:
-        pieces += (
-            [name, f'"{name}"', f"{name}."]
-            if re.fullmatch(r"[A-Za-z_]\w*", name)
-            else [f"{quote}{name}{quote}"]
-        )
+        pieces += [name, f'"{name}"', f"{name}."] if re.fullmatch(r"[A-Za-z_]\w*", name) else [f"`{name}`"]
     pieces = list(dict.fromkeys(piece for piece in pieces if len(piece.encode()) > 1))
     tokens: list[bytes | None] = [bytes([byte]) for byte in range(256)]
     tokens += [piece.encode() for piece in pieces]
@@ -126,18 +118,15 @@ class Walker:
         self,
         tables: Tables,
         choice: random.Random,
-        dialect: str = "sqlite",
-        words: Words = (BEGIN, BEHIND, CLOSING),
         **options: Any,
     ) -> None:
         self.tables = set(tables)
         self.columns = tables
         self.names = {*tables, *(column for columns in tables.values() for column in columns)}
-        self.begin, self.behind, self.closing = words
-        tokens, self.pieces = vocabulary(tables, words, "`" if dialect == "sqlite" else '"')
+        tokens, self.pieces = vocabulary(tables)
         self.ids = {piece: token for token, piece in enumerate(self.pieces) if piece}
         self.stop = len(self.pieces) - 1
-        self.compiled = sm.Compiler(tokens).compile(Grammar.from_sql(dialect, schema=tables, **options))
+        self.compiled = sm.Compiler(tokens).compile(Grammar.from_sql("sqlite", schema=tables, **options))
         self.mask = sm.allocate_token_bitmask(1, tokens.size)
         self.choice = choice
         self.weights: dict[tuple[bool, bool], list[float]] = {}
@@ -152,9 +141,9 @@ class Walker:
         if token == self.stop:
             return 300 if closing else 3
         piece = self.pieces[token] or chr(token)
-        if closing and piece in self.closing:
-            return self.closing[piece] if behind == (piece[0] in " ),.") or piece == ")" else 0.001
-        known = (self.behind if behind else self.begin).get(piece)
+        if closing and piece in CLOSING:
+            return CLOSING[piece] if behind == (piece[0] in " ),.") or piece == ")" else 0.001
+        known = (BEHIND if behind else BEGIN).get(piece)
         if known is not None:
             return known * (0.1 if closing else 1)
         if piece.removesuffix(".") in self.tables and not behind:

@@ -480,33 +480,6 @@ def _drafts() -> list[str]:
     return table("drafts", ["tool calls", "forced", "accepted", "µs in batches"], rows)
 
 
-@made("budget-ends")
-def _budget_ends() -> list[str]:
-    found = result("budgets")
-    ends: Counter[str] = Counter()
-    verdicts: Counter[str] = Counter()
-    for each in found["ends"].values():
-        ends.update(each)
-    for each in found["verdicts"].values():
-        verdicts.update(each)
-    rows = [
-        ("generations", figure(found["generations"])),
-        *(
-            (key.replace("whole, in time", "complete within the budget"), figure(count))
-            for key, count in ends.items()
-        ),
-        *(
-            (key if key == "not judged" else f"judged {key}", figure(count))
-            for key, count in verdicts.items()
-        ),
-        *(
-            (f"smallest budget in 10,000 random cases: {key}", figure(count))
-            for key, count in found["tables"].items()
-        ),
-    ]
-    return table("budgets", ["outputs of models that never stop by themselves", "count"], rows)
-
-
 def _two_modes(field: str, head: str, scale: float) -> list[str]:
     engines = ("pushdown", "FSM", "outlines-core", "XGrammar", "llguidance")
     rows = []
@@ -772,20 +745,6 @@ TABLES["campaign-vllm"] = lambda: _campaign(
         and not name.startswith("SGLang")
     )
 )
-
-
-@made("drafts-ngram")
-def _drafts_ngram() -> list[str]:
-    """Accepted tokens of turns that copy a value, of all tokens and of those of the values."""
-    ways = ("grammar", "n-grams of 5", "n-grams of 1 to 3")
-    rows = [
-        [name, figure(found["turns"])]
-        + [f"{100 * found[way] / found['all']:.0f}%" for way in ways]
-        + [f"{100 * found[f'{way}, of values'] / found['of values']:.0f}%" for way in ways]
-        for name, found in result("drafts_ngram")["tokenizers"].items()
-    ]
-    heads = ["accepted", "turns", "drafts", *(f"vLLM's {way}" for way in ways[1:])]
-    return table("drafts_ngram", [*heads, "values: drafts", *ways[1:]], rows)
 
 
 @made("drafts-vllm")
