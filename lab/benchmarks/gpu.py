@@ -251,7 +251,7 @@ def time_sampling() -> list[dict[str, Any]]:
 
 
 def time_output() -> list[dict[str, Any]]:
-    from stackmask.runtime.kernels.output_layer import BLOCK, MaskedOutputLayer, Wanted, choose_form
+    from stackmask.runtime.kernels.output_layer import BLOCK, MaskedOutputLayer, choose_form
 
     size = 4096
     weights = [(torch.randn(VOCAB, size, device="cuda") / 64).bfloat16() for _ in range(2)]
@@ -268,16 +268,15 @@ def time_output() -> list[dict[str, Any]]:
                 words = np.zeros((rows, blocks), dtype=np.int32)
                 words[:, some] = (1 << inside) - 1
                 masks = torch.from_numpy(words).cuda()
-                wanted = Wanted(len(some) * inside, len(some))
                 row: dict[str, Any] = {"rows": rows, "blocks": share, "tokens_in_block": inside}
-                for form in ("dense", "blocks", "gather"):
+                for form in ("dense", "gather"):
                     row[f"{form}_us"] = graph_us(
                         lambda i, f=form, h=hidden, m=masks, o=out: layers[i](h, m, form=f, out=o),
                         2,
                         calls=10,
                         replays=9,
                     )
-                row["chosen"] = choose_form(rows, VOCAB, size, 2, wanted)
+                row["chosen"] = choose_form(rows, VOCAB, size, 2, len(some) * inside)
                 row["speedup"] = row["dense_us"] / row[f"{row['chosen']}_us"]
                 found.append(row)
                 print("output", row)

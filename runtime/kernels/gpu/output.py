@@ -1,9 +1,8 @@
 """The output layer for allowed tokens: products of hidden states with the rows of the matrix that belong to these.
 
-Positions are rows of the matrix in memory, and tokens are columns of the logits; with a reordered vocabulary they differ. A
-first launch finds the positions that some sequence of the batch may choose, a second one (a single program) lists their
-blocks (from which a third one lists the positions, for ``gather``), and the product processes the list with a fixed number of
-programs, so the host needs no counts and a graph can capture everything. The caller first fills the logits with -inf.
+A first launch finds the tokens that some sequence of the batch may choose, a second one (a single program) adds up their numbers,
+a third one lists them, and the product processes the list with a fixed number of programs, so the host needs no counts and a graph
+can capture everything. The caller first fills the logits with -inf.
 """
 
 from __future__ import annotations
@@ -14,60 +13,42 @@ import triton.language as tl
 
 from stackmask.runtime.kernels.gpu.masks import interpreted, on_device
 
-BLOCK = 32  # positions: a word of the mask
+BLOCK = 32  # tokens: a word of the mask
 
 
 @triton.jit
 def _wanted_kernel(
-    mask_ptr,
-    mask_stride,
-    order_ptr,
-    wanted_ptr,
-    counts_ptr,
-    rows,
-    vocab,
-    columns,
-    ORDERED: tl.constexpr,
-    BLOCK: tl.constexpr,
+    mask_ptr, mask_stride, wanted_ptr, counts_ptr, rows, vocab, columns, BLOCK: tl.constexpr
 ):
-    """Find which positions of a block some row may choose, and how many: a program a block."""
-    positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    is_there = positions < vocab
-    tokens = positions
-    if ORDERED:
-        tokens = tl.load(order_ptr + positions, mask=is_there, other=0)
+    """Find which tokens of a block some row may choose, and how many: a program a block."""
+    tokens = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     words = tl.zeros((BLOCK,), tl.int32)
-    is_masked = is_there & (tokens < columns)
+    is_masked = (tokens < vocab) & (tokens < columns)
     for row in range(rows):
         # rows may lie far apart, as those of a slice do: more than 2^31 elements in all
         start = mask_ptr + tl.cast(row, tl.int64) * mask_stride
         words |= tl.load(start + tokens // 32, mask=is_masked, other=0)
     wanted = tl.where(is_masked, (words >> (tokens % 32)) & 1, 0)
-    tl.store(wanted_ptr + positions, wanted.to(tl.int8), mask=is_there)
+    tl.store(wanted_ptr + tokens, wanted.to(tl.int8), mask=tokens < vocab)
     tl.store(counts_ptr + tl.program_id(0), tl.sum(wanted, 0))
 
 
 @triton.jit
-def _list_kernel(counts_ptr, list_ptr, total_ptr, blocks, GATHER: tl.constexpr, BLOCKS: tl.constexpr):
-    """List the blocks with a wanted position, or where each block's positions go: a single program."""
+def _start_kernel(counts_ptr, starts_ptr, total_ptr, blocks, BLOCKS: tl.constexpr):
+    """Find where the tokens of each block begin in the list of all: a single program."""
     ids = tl.arange(0, BLOCKS)
     counts = tl.load(counts_ptr + ids, mask=ids < blocks, other=0)
-    if GATHER:
-        tl.store(list_ptr + ids, tl.cumsum(counts, 0) - counts, mask=ids < blocks)
-        tl.store(total_ptr, tl.sum(counts, 0))
-    else:
-        is_wanted = (counts > 0).to(tl.int32)
-        tl.store(list_ptr + tl.cumsum(is_wanted, 0) - 1, ids, mask=is_wanted == 1)
-        tl.store(total_ptr, tl.sum(is_wanted, 0))
+    tl.store(starts_ptr + ids, tl.cumsum(counts, 0) - counts, mask=ids < blocks)
+    tl.store(total_ptr, tl.sum(counts, 0))
 
 
 @triton.jit
-def _scatter_kernel(wanted_ptr, starts_ptr, positions_ptr, vocab, BLOCK: tl.constexpr):
-    """Write the wanted positions of a block to the list of all: a program a block."""
-    positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    wanted = tl.load(wanted_ptr + positions, mask=positions < vocab, other=0).to(tl.int32)
+def _list_kernel(wanted_ptr, starts_ptr, tokens_ptr, vocab, BLOCK: tl.constexpr):
+    """Write the wanted tokens of a block to the list of all: a program a block."""
+    tokens = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    wanted = tl.load(wanted_ptr + tokens, mask=tokens < vocab, other=0).to(tl.int32)
     at = tl.load(starts_ptr + tl.program_id(0)) + tl.cumsum(wanted, 0) - 1
-    tl.store(positions_ptr + at, positions, mask=wanted == 1)
+    tl.store(tokens_ptr + at, tokens, mask=wanted == 1)
 
 
 @triton.jit
@@ -78,52 +59,35 @@ def _product_kernel(
     weight_stride,
     mask_ptr,
     mask_stride,
-    order_ptr,
-    wanted_ptr,
-    list_ptr,
+    tokens_ptr,
     total_ptr,
     logits_ptr,
     logits_stride,
     rows,
-    vocab,
     columns,
     size,
     programs,
-    ORDERED: tl.constexpr,
-    GATHER: tl.constexpr,
     UPCAST: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Multiply all rows with the listed blocks or positions, and forbid the tokens that a row does not allow."""
+    """Multiply all rows with the listed tokens, and forbid the tokens that a row does not allow."""
     total = tl.load(total_ptr)
-    items = total
-    if GATHER:
-        items = (total + BLOCK - 1) // BLOCK
     row = tl.arange(0, ROWS).to(tl.int64)
     depth = tl.arange(0, DEPTH)
     is_row = row < rows
-    for item in range(tl.program_id(0), items, programs):
-        if GATHER:
-            at = item * BLOCK + tl.arange(0, BLOCK)
-            is_there = at < total
-            positions = tl.load(list_ptr + at, mask=is_there, other=0)
-            is_read = is_there
-        else:
-            positions = tl.load(list_ptr + item) * BLOCK + tl.arange(0, BLOCK)
-            is_there = positions < vocab
-            is_read = is_there & (tl.load(wanted_ptr + positions, mask=is_there, other=0) == 1)
-        tokens = positions
-        if ORDERED:
-            tokens = tl.load(order_ptr + positions, mask=is_there, other=0)
+    for item in range(tl.program_id(0), (total + BLOCK - 1) // BLOCK, programs):
+        at = item * BLOCK + tl.arange(0, BLOCK)
+        is_there = at < total
+        tokens = tl.load(tokens_ptr + at, mask=is_there, other=0)
         sums = tl.zeros((ROWS, BLOCK), tl.float32)
         a_at = hidden_ptr + row[:, None] * hidden_stride + depth[None, :]
-        b_at = weight_ptr + positions.to(tl.int64)[:, None] * weight_stride + depth[None, :]
+        b_at = weight_ptr + tokens.to(tl.int64)[:, None] * weight_stride + depth[None, :]
         for start in range(0, size, DEPTH):
             is_deep = depth < size - start
             a = tl.load(a_at + start, mask=is_row[:, None] & is_deep[None, :], other=0.0)
-            b = tl.load(b_at + start, mask=is_read[:, None] & is_deep[None, :], other=0.0)
+            b = tl.load(b_at + start, mask=is_there[:, None] & is_deep[None, :], other=0.0)
             if UPCAST:
                 a = a.to(tl.float32)
                 b = b.to(tl.float32)
@@ -147,19 +111,15 @@ def launch_output(
     *,
     columns: int,
     workspace: dict[str, torch.Tensor],
-    order: torch.Tensor | None,
-    gather: bool,
 ) -> None:
-    """Write the logits of allowed tokens, by blocks or (``gather``) by single positions; other logits must be -inf already.
+    """Write the logits of allowed tokens; other logits must be -inf already.
 
-    Shapes: hidden (rows, size), weight (positions, size), masks (rows, words), logits (rows, width), each with a
-        contiguous last dimension; order (positions,) int32, the token of each position. At most 64 rows.
+    Shapes: hidden (rows, size), weight (vocab, size), masks (rows, words), logits (rows, width), each with a contiguous last
+        dimension. At most 64 rows.
     """
     rows, size = hidden.shape
     vocab = len(weight)
     blocks = triton.cdiv(vocab, BLOCK)
-    by_order = {"ORDERED": order is not None}
-    ids = masks if order is None else order
     w = workspace
     programs = (
         4 * torch.cuda.get_device_properties(hidden.device).multi_processor_count if hidden.is_cuda else 3
@@ -168,29 +128,23 @@ def launch_output(
         _wanted_kernel[(blocks,)](
             masks,
             masks.stride(0),
-            ids,
             w["wanted"],
             w["counts"],
             rows,
             vocab,
             columns,
-            **by_order,
             BLOCK=BLOCK,
             num_warps=1,
         )
-        _list_kernel[(1,)](
+        _start_kernel[(1,)](
             w["counts"],
-            w["list"],
+            w["starts"],
             w["total"],
             blocks,
-            GATHER=gather,
             BLOCKS=triton.next_power_of_2(blocks),
             num_warps=16,
         )
-        listed = w["list"]
-        if gather:
-            listed = w["positions"]
-            _scatter_kernel[(blocks,)](w["wanted"], w["list"], listed, vocab, BLOCK=BLOCK, num_warps=1)
+        _list_kernel[(blocks,)](w["wanted"], w["starts"], w["tokens"], vocab, BLOCK=BLOCK, num_warps=1)
         _product_kernel[(programs,)](
             hidden,
             hidden.stride(0),
@@ -198,19 +152,14 @@ def launch_output(
             weight.stride(0),
             masks,
             masks.stride(0),
-            ids,
-            w["wanted"],
-            listed,
+            w["tokens"],
             w["total"],
             logits,
             logits.stride(0),
             rows,
-            vocab,
             columns,
             size,
             programs,
-            **by_order,
-            GATHER=gather,
             UPCAST=interpreted(),  # it has no products of bf16
             ROWS=max(16, triton.next_power_of_2(rows)),
             BLOCK=BLOCK,

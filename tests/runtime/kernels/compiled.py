@@ -117,29 +117,21 @@ def sample_kernels() -> dict[str, Any]:
 
 def output_kernels() -> dict[str, Any]:
     found = {}
-    masks = {"mask_ptr": "*i32", "mask_stride": "i32", "order_ptr": "*i32", "wanted_ptr": "*i8"}
+    masks = {"mask_ptr": "*i32", "mask_stride": "i32"}
     counts = {"rows": "i32", "vocab": "i32", "columns": "i32"}
-    ordered = {"ORDERED": True, "BLOCK": output.BLOCK}
-    found["wanted"] = describe(output._wanted_kernel, {**masks, "counts_ptr": "*i32", **counts}, ordered, 1)
-    lists = {"counts_ptr": "*i32", "list_ptr": "*i32", "total_ptr": "*i32", "blocks": "i32"}
-    for gather in (False, True):
-        constants = {"GATHER": gather, "BLOCKS": 4096}
-        found[f"list {gather}"] = describe(output._list_kernel, lists, constants, 16)
-    scatter = {"wanted_ptr": "*i8", "starts_ptr": "*i32", "positions_ptr": "*i32", "vocab": "i32"}
-    found["scatter"] = describe(output._scatter_kernel, scatter, {"BLOCK": output.BLOCK}, 1)
+    block = {"BLOCK": output.BLOCK}
+    types = {**masks, "wanted_ptr": "*i8", "counts_ptr": "*i32", **counts}
+    found["wanted"] = describe(output._wanted_kernel, types, block, 1)
+    types = {"counts_ptr": "*i32", "starts_ptr": "*i32", "total_ptr": "*i32", "blocks": "i32"}
+    found["start"] = describe(output._start_kernel, types, {"BLOCKS": 4096}, 16)
+    types = {"wanted_ptr": "*i8", "starts_ptr": "*i32", "tokens_ptr": "*i32", "vocab": "i32"}
+    found["list"] = describe(output._list_kernel, types, block, 1)
     for name, rows, depth in (("fp32", 16, 64), ("bf16", 16, 128), ("fp16", 64, 128)):
         types = {f"{what}_ptr": f"*{name}" for what in ("hidden", "weight", "logits")}
         types |= {f"{what}_stride": "i32" for what in ("hidden", "weight", "logits")}
-        types |= {
-            **masks,
-            "list_ptr": "*i32",
-            "total_ptr": "*i32",
-            **counts,
-            "size": "i32",
-            "programs": "i32",
-        }
-        constants = {**ordered, "GATHER": rows == 16, "UPCAST": False}
-        constants |= {"ROWS": rows, "DEPTH": depth}
+        types |= {**masks, "tokens_ptr": "*i32", "total_ptr": "*i32", "rows": "i32", "columns": "i32"}
+        types |= {"size": "i32", "programs": "i32"}
+        constants = {**block, "UPCAST": False, "ROWS": rows, "DEPTH": depth}
         found[f"product {name}"] = describe(output._product_kernel, types, constants, 4)
     return found
 

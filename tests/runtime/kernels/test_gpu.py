@@ -190,7 +190,7 @@ def test_the_output_layer_is_captured() -> None:
     weight = (torch.randn(VOCAB, 256, device="cuda") / 16).bfloat16()
     layer = MaskedOutputLayer(weight)
     out, words = torch.empty(ROWS, VOCAB, dtype=torch.bfloat16, device="cuda"), masks.cuda()
-    graph = captured(lambda: layer(hidden, words, form="blocks", out=out))
+    graph = captured(lambda: layer(hidden, words, form="gather", out=out))
     hidden.normal_()
     graph.replay()
     exact = (hidden.double() @ weight.double().T).cpu()
