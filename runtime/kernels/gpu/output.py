@@ -17,9 +17,7 @@ BLOCK = 32  # tokens: a word of the mask
 
 
 @triton.jit
-def _wanted_kernel(
-    mask_ptr, mask_stride, wanted_ptr, counts_ptr, rows, vocab, columns, BLOCK: tl.constexpr
-):
+def _wanted_kernel(mask_ptr, mask_stride, wanted_ptr, counts_ptr, rows, vocab, columns, BLOCK: tl.constexpr):
     """Find which tokens of a block some row may choose, and how many: a program a block."""
     tokens = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     words = tl.zeros((BLOCK,), tl.int32)

@@ -12,7 +12,7 @@ import sys
 sys.modules["triton"] = None
 import torch
 import stackmask as sm
-from stackmask.runtime.kernels import apply, mask_table, output_layer, overlap, sampling
+from stackmask.runtime.kernels import apply, mask_table, output_layer, sampling
 
 assert not apply.has_triton()
 logits, mask = torch.zeros(2, 40), torch.tensor([[3, 0], [0, 1]], dtype=torch.int32)
