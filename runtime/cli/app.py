@@ -427,17 +427,6 @@ def compare(
     as_schema: Annotated[bool, typer.Option("--schema", help="Treat the argument as a JSON Schema.")] = False,
     start: Start = None,
     profile: Profile = "model",
-    flavor: Annotated[
-        str,
-        typer.Option(
-            "--flavor", help="The flavor of regular expressions.", **one_of("ecma", "python", "rust")
-        ),
-    ] = "ecma",
-    flags: Annotated[str, typer.Option("--flags", help="Flags of the regular expression, as letters.")] = "",
-    search: Annotated[
-        bool,
-        typer.Option("--search", help="Let the regular expression match anywhere in the text."),
-    ] = False,
     tokenizer: Annotated[
         str | None,
         typer.Option(
@@ -457,16 +446,6 @@ def compare(
             "--depth", min=1, help="Add a finite-state machine with recursion to this depth; repeatable."
         ),
     ] = None,
-    memory: Annotated[
-        int,
-        typer.Option(
-            "--memory", min=1, help="Memory limit for the tables of a finite-state machine, in MiB."
-        ),
-    ] = 512,
-    limit: Annotated[
-        float,
-        typer.Option("--limit", min=0.1, max=86_400, help="Time limit for each engine, in seconds."),
-    ] = 60.0,
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Include the other libraries that are installed.")
     ] = True,
@@ -482,7 +461,6 @@ def compare(
     """
     from stackmask.runtime.cli.comparing import run_compare, type_subject
     from stackmask.runtime.cli.grammars import is_type_name
-    from stackmask.runtime.comparison.measuring import Limits
     from stackmask.runtime.comparison.subject import Kind, read_subject
 
     forced: dict[Kind, bool] = {"regex": as_regex, "grammar": as_grammar, "schema": as_schema}
@@ -493,9 +471,7 @@ def compare(
     if kind is None and is_type_name(language):
         subject = type_subject(language)
     else:
-        subject = read_subject(
-            language, kind, start=start, flavor=cast(Any, flavor), flags=flags, search=search
-        )
+        subject = read_subject(language, kind, start=start)
     raise typer.Exit(
         run_compare(
             replace(subject, profile=cast(Any, profile)),
@@ -504,7 +480,6 @@ def compare(
             seed=seed,
             depths=depth or (),
             peers=peers,
-            limits=Limits(memory << 20, seconds=limit),
             json_file=json_file,
             plot_file=plot,
         )
@@ -527,14 +502,6 @@ def audit(
             "--engine",
             help="stackmask, xgrammar, llguidance, outlines-core, module:factory or hf=module:factory; repeatable "
             "(default: stackmask).",
-        ),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind",
-            help="The type of arguments that are not case files.",
-            **one_of("schema", "regex", "grammar", "sql"),
         ),
     ] = None,
     tokenizer: Annotated[
@@ -567,7 +534,7 @@ def audit(
     from stackmask.runtime.comparison.auditor import Settings
 
     settings = Settings(seed=seed, texts=texts, mutants=mutants, samples=samples, call_seconds=limit)
-    asked = Asked(engine or ["stackmask"], tokenizer, out, count, budget, cast(Any, kind), settings)
+    asked = Asked(engine or ["stackmask"], tokenizer, out, count, budget, settings)
     raise typer.Exit(run(cases, asked))
 
 

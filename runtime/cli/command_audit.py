@@ -15,7 +15,6 @@ from stackmask.runtime.comparison.audit import Audit, about_audit, open_audit, r
 from stackmask.runtime.comparison.auditor import Settings
 from stackmask.runtime.comparison.cases import AuditError, Case, CaseResult, read_cases, sample
 from stackmask.runtime.comparison.report import audit_json, is_proven_error, report_page, summarise
-from stackmask.runtime.comparison.subject import Kind
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
 from stackmask.runtime.extras import require
 
@@ -37,7 +36,6 @@ class Asked:
     folder: Path
     sample: int
     budget: float | None
-    kind: Kind | None
     settings: Settings
 
 
@@ -65,7 +63,7 @@ def run(names: Sequence[str], asked: Asked) -> int:
 
 
 def _cases(names: Sequence[str], asked: Asked) -> list[Case]:
-    found = [case for name in names for case in read_cases(name, asked.kind)]
+    found = [case for name in names for case in read_cases(name)]
     if len({case.name for case in found}) < len(found):
         raise AuditError("two cases have the same name")
     if not found:

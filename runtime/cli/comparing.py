@@ -15,7 +15,7 @@ from stackmask.runtime.cli.console import cell, messages, output, show_error
 from stackmask.runtime.cli.console import show as show_text
 from stackmask.runtime.cli.grammars import import_type
 from stackmask.runtime.comparison.engines import PUSHDOWN
-from stackmask.runtime.comparison.measuring import Column, Limits
+from stackmask.runtime.comparison.measuring import Column
 from stackmask.runtime.comparison.result import Comparison, compare, figures
 from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.comparison.tokenizer import load_tokenizer
@@ -47,7 +47,6 @@ def run_compare(
     seed: int,
     depths: Sequence[int],
     peers: bool,
-    limits: Limits,
     json_file: Path | None,
     plot_file: Path | None,
 ) -> int:
@@ -68,7 +67,6 @@ def run_compare(
             seed=seed,
             depths=depths,
             peers=peers,
-            limits=limits,
             progress=lambda name: status.update(f"measuring {name}"),
         )
     show(result)

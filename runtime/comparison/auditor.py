@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -522,6 +523,7 @@ def _bits(words: npt.NDArray[np.uint32]) -> int:
 
 
 MAX_DEPTH: Final = 60  # of schemas and values that are looked into
+BLANK: Final = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]')  # or a string, which is kept
 ATOMS: Final[tuple[Any, ...]] = (
     None,
     True,
@@ -627,7 +629,7 @@ def ways_to_write(text: str, schema: Any) -> list[tuple[str, str]]:
     except (ValueError, RecursionError):
         return []
     usual, compact = _written(value)
-    kind = "blanks" if _without_blanks(text) == compact else "spelling"
+    kind = "blanks" if BLANK.sub(r"\1", text) == compact else "spelling"
     found = [(kind, usual), (kind, compact)]
     # JSON allows DEL unescaped, but some engines do not
     for ways, changed in ((_written(value), "spelling"), (_written(declared_order(value, schema)), "order")):
@@ -673,24 +675,6 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_plain(item, depth + 1) for item in value]
     return value
-
-
-def _without_blanks(text: str) -> str:
-    out: list[str] = []
-    inside = escaped = False
-    for c in text:
-        if inside:
-            out.append(c)
-            if escaped:
-                escaped = False
-            elif c == "\\":
-                escaped = True
-            elif c == '"':
-                inside = False
-        elif c not in " \t\n\r":
-            out.append(c)
-            inside = c == '"'
-    return "".join(out)
 
 
 def declared_order(value: Any, schema: Any) -> Any:

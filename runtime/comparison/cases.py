@@ -33,7 +33,7 @@ class Case:
     texts: tuple[str, ...] = ()
 
 
-def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]:
+def read_cases(argument: str) -> Iterator[Case]:
     """Yield the cases of a file (``.jsonl``, ``.jsonl.xz``), or the single case that an argument names.
 
     A line of a file: ``{"id": …, "schema" | "regex" | "grammar" | "sql": …, "tests": [{"data": …} | {"text": …}]}``.
@@ -42,13 +42,7 @@ def read_cases(argument: str, kind: SubjectKind | None = None) -> Iterator[Case]
     if argument.endswith(ENDINGS):
         yield from _listed(Path(argument))
         return
-    if kind == "sql":
-        path = Path(argument)
-        if not path.is_file():
-            raise AuditError(f"no such file of CREATE TABLE statements: {argument}")
-        yield Case(path.name, Subject("sql", path.read_text("utf-8")))
-        return
-    subject = read_subject(argument, kind)
+    subject = read_subject(argument)
     yield Case(subject.title, subject)
 
 

@@ -107,18 +107,16 @@ class Fsm(Pushdown):
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
         self.vocabulary = vocabulary
-        self.memory: int | None = options.get("memory")
-        self.depth: int | None = options.get("depth")
-        self.limits = Limits(max_seconds=options["seconds"]) if "seconds" in options else Limits()
+        self.memory: int = options["memory"]
+        self.depth: int | None = options["depth"]
+        self.limits = Limits(max_seconds=options["seconds"])
 
     def compile(self, subject: Subject) -> None:
         """Create the grammar, the DFA and the token index. Raises: StackmaskError for a refusal."""
-        from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY
         from stackmask.runtime.fsm.compiling import compile as compile_fsm
 
-        memory = DEFAULT_MEMORY if self.memory is None else self.memory
         self.compiled = compile_fsm(
-            subject.grammar(), self.vocabulary, memory=memory, depth=self.depth, limits=self.limits
+            subject.grammar(), self.vocabulary, memory=self.memory, depth=self.depth, limits=self.limits
         )
 
     def facts(self) -> Facts:
@@ -141,27 +139,17 @@ def empty_mask(vocabulary: Vocabulary) -> Mask:
 
 # -- Other libraries -------------------------------------------------------------------------------------
 
-ANY_TEXT: Final = r"[\s\S]*"
 OUTLINES_DEPTH: Final = 3  # levels of recursion that outlines-core writes out unless told otherwise
 
 
 def bare_pattern(subject: Subject) -> str:
-    """Return the pattern of whole texts without ``^`` and ``$`` at its ends, for libraries that imply them.
-
-    Raises: Unsupported for flags, which libraries do not support.
-    """
-    if subject.flags:
-        raise Unsupported("flags of a pattern cannot be handed over")
+    """Return the pattern of whole texts without ``^`` and ``$`` at its ends, for libraries that imply them."""
     pattern = subject.source
     first, last = pattern.startswith("^"), pattern.endswith("$") and not _is_escaped(pattern)
     if "|" in pattern and (first or last):  # an anchor may belong to one alternative only
         first = last = False
     pattern = pattern[first : len(pattern) - last]
-    if subject.flavor == "ecma":
-        pattern = ascii_classes(pattern)
-    if not subject.search or (first and last):
-        return pattern
-    return f"{'' if first else ANY_TEXT}(?:{pattern}){'' if last else ANY_TEXT}"
+    return ascii_classes(pattern) if subject.flavor == "ecma" else pattern
 
 
 def ascii_classes(pattern: str) -> str:

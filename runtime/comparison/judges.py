@@ -270,7 +270,6 @@ class GrammarJudge:
         except (StackmaskError, lark.exceptions.LarkError) as error:
             raise Unjudgeable(str(error).splitlines()[0][:200]) from None
         self.errors = lark.exceptions
-        self.accepts_empty = self._parses("") is True
 
     def _parses(self, text: str) -> bool | None:
         """Return whether a text parses; None if it is only a prefix."""

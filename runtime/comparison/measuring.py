@@ -47,7 +47,7 @@ class Limits:
     which a whole process may grow; ``seconds``: the total time.
     """
 
-    memory: int | None = None
+    memory: int = 512 << 20
     process: int = 4 << 30
     seconds: float = 60.0
 

@@ -32,8 +32,7 @@ class Subject:
 
     ``origin``: its file, if any.
 
-    ``start``: for grammars; ``profile``: for schemas; ``flavor``, ``flags`` and ``search``: for patterns, as
-    in ``Grammar.from_regex``.
+    ``start``: for grammars; ``profile``: for schemas; ``flavor``: for patterns, as in ``Grammar.from_regex``.
     """
 
     kind: Kind
@@ -41,8 +40,6 @@ class Subject:
     origin: str | None = None
     start: str | None = None
     flavor: Flavor = "ecma"
-    flags: str = ""
-    search: bool = False
     profile: Literal["exact", "model"] = "exact"
 
     @property
@@ -63,9 +60,7 @@ class Subject:
         """
         match self.kind:
             case "regex":
-                return Grammar.from_regex(
-                    self.source, flavor=self.flavor, flags=self.flags, search=self.search
-                )
+                return Grammar.from_regex(self.source, flavor=self.flavor)
             case "grammar":
                 name = self.origin or "<grammar>"
                 base = Path(self.origin).parent if self.origin else None
@@ -84,15 +79,7 @@ class Subject:
         return json.loads(self.source)
 
 
-def read_subject(
-    argument: str,
-    kind: Kind | None = None,
-    *,
-    start: str | None = None,
-    flavor: Flavor = "ecma",
-    flags: str = "",
-    search: bool = False,
-) -> Subject:
+def read_subject(argument: str, kind: Kind | None = None, *, start: str | None = None) -> Subject:
     """Determine the kind of a command-line argument, and read it.
 
     Without ``kind``, the order is: a file, by its ending; a pattern between slashes; the name of a bundled
@@ -103,7 +90,7 @@ def read_subject(
         kind, argument = "regex", argument[1:-1]  # as other commands have it
     kind = kind or _kind_of(argument)
     if kind == "regex":
-        return Subject("regex", argument, flavor=flavor, flags=flags, search=search)
+        return Subject("regex", argument)
     if kind == "grammar":
         if "::=" in argument and not _is_file(argument):
             return Subject("grammar", argument, start=start)
