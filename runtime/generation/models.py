@@ -14,7 +14,7 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 _lock = threading.Lock()
 # tokenizer -> {(logit width, stop tokens, tokenizer size): compiler}
-_compilers: weakref.WeakKeyDictionary[Any, dict[tuple[int, tuple[int, ...], int], Compiler]] = (
+_compilers: weakref.WeakKeyDictionary[Any, dict[tuple[int | None, tuple[int, ...], int], Compiler]] = (
     weakref.WeakKeyDictionary()
 )
 
@@ -28,31 +28,23 @@ def logit_width(model: Any) -> int:
 
 
 def compiler_for(model: Any, tokenizer: Any) -> Compiler:
-    """Return the compiler for a tokenizer's vocabulary, as wide as the model's logits; created once and cached."""
+    """Return the compiler for a tokenizer's vocabulary, as wide as the model's logits; created once and cached.
+
+    ``model``: None if it is unknown.
+    """
+    size = None if model is None else logit_width(model)
     config = getattr(model, "generation_config", None)
     eos = getattr(config, "eos_token_id", None)
     stops = () if eos is None else tuple(eos) if isinstance(eos, list | tuple) else (int(eos),)
-    key = (logit_width(model), stops, len(tokenizer))
-    with _lock:
-        made = _compilers.setdefault(tokenizer, {})
-        if key not in made:
-            made[key] = Compiler(
-                Vocabulary.from_huggingface(tokenizer, size=key[0], generation_config=config)
-            )
-        return made[key]
-
-
-def compiler_of(tokenizer: Any) -> Compiler:
-    """Return the compiler for a tokenizer whose model is unknown. It is created once and cached."""
     try:
-        key = (-1, (), len(tokenizer))
+        key = (size, stops, len(tokenizer))
         weakref.ref(tokenizer)
     except TypeError:  # a tokenizer of another library
-        return Compiler(Vocabulary.from_huggingface(tokenizer))
+        return Compiler(Vocabulary.from_huggingface(tokenizer, size=size, generation_config=config))
     with _lock:
         made = _compilers.setdefault(tokenizer, {})
         if key not in made:
-            made[key] = Compiler(Vocabulary.from_huggingface(tokenizer))
+            made[key] = Compiler(Vocabulary.from_huggingface(tokenizer, size=size, generation_config=config))
         return made[key]
 
 
@@ -75,5 +67,5 @@ def compile_for(grammars: Any, tokenizer: Any) -> list[Any]:
                 "give Grammar.from_choices([…])"
             )
         is_ready = item is None or hasattr(item, "matcher")
-        made.append(item if is_ready else compiler_of(tokenizer).compile(item))
+        made.append(item if is_ready else compiler_for(None, tokenizer).compile(item))
     return made

@@ -22,7 +22,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -97,15 +97,6 @@ class Written(NamedTuple):
     bounds: list[
         int
     ]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
-
-
-class Follower(Protocol):
-    """The interface that a matcher without a tokenizer must have."""
-
-    def is_terminated(self) -> bool: ...
-    def is_accepting(self) -> bool: ...
-    def fill_next_token_bitmask(self, mask: Any, /) -> bool: ...
-    def accept_token(self, token: int, /) -> bool: ...
 
 
 class JumpPlanner:
@@ -531,14 +522,14 @@ def _is_cut_short(text: bytes) -> bool:
     return False
 
 
-def allowed_ids(matcher: Follower, size: int) -> npt.NDArray[np.intp]:
+def allowed_ids(matcher: Any, size: int) -> npt.NDArray[np.intp]:
     """Return the tokens of a vocabulary of ``size`` that a matcher allows, in order. Cost: that of a mask."""
     row = np.zeros(-(-size // 32), dtype=np.int32)
     matcher.fill_next_token_bitmask(row)
     return np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
 
 
-def lone_tokens(matcher: Follower, size: int) -> list[int]:
+def lone_tokens(matcher: Any, size: int) -> list[int]:
     """Return the next tokens as long as only one is allowed, and advance the matcher.
 
     This needs no tokenizer, since no other token is possible.

@@ -22,7 +22,7 @@ from transformers import StoppingCriteria
 import stackmask as sm
 from stackmask.grammar.source.work import CancelledError
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.models import compiler_of
+from stackmask.runtime.generation.models import compiler_for
 
 
 class Order(BaseModel):
@@ -247,7 +247,7 @@ def test_processors_compile_for_a_tokenizer(model: Any, tokenizer: Any) -> None:
     decoding = sm.JumpDecoding(colours, tokenizer=tokenizer)
     model.generate(ids, custom_generate=decoding, max_new_tokens=8)
     assert tokenizer.decode(decoding.written[0], skip_special_tokens=True) in ("red", "blue")
-    assert compiler_of(tokenizer) is compiler_of(tokenizer)
+    assert compiler_for(None, tokenizer) is compiler_for(None, tokenizer)
     with pytest.raises(GenerationError, match=r"'red' is not a grammar: .*from_choices"):
         sm.GrammarLogitsProcessor(["red", "blue"], tokenizer=tokenizer)
     with pytest.raises(GenerationError, match="or tokenizer="):
