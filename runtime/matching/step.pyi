@@ -26,8 +26,7 @@ def fill_next_token_bitmask(
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False if every row allows every token.
     Raises: MatcherError if a row does not fit; EmptyMaskError like the method of a single matcher, after all
-        rows are written. An error in computing a mask has a note with the number of its matcher, and other
-        rows may then be unwritten.
+        rows are written. An error in computing a mask has a note with the number of its matcher.
     Cost: a copy of the row for each finished mask, while the lock of the compiler is held.
     """
 

@@ -13,6 +13,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.ids cimport FAILED
 from stackmask.pda.masks.arena cimport MASK_NONE, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
 from stackmask.pda.masks.engine cimport CutFill, MaskEngine
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.work_meter cimport ENDLESS, StoreLock
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.runtime.matching.mask_buffer cimport (
@@ -140,12 +141,6 @@ cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number, int64_t
     return True
 
 
-cdef bint write_new(Matcher matcher, uint32_t* words, Py_ssize_t number) except FAILED:
-    """Write an unfinished mask. Return whether it forbids a token."""
-    make_mask(matcher, words, number, ENDLESS)
-    return not every_allowed(words, matcher.size)
-
-
 cdef int check_matchers(matchers) except FAILED:
     """Raise an error that names the invalid argument of a batch. Only called if something is wrong."""
     if hasattr(matchers, "fill_next_token_bitmask"):
@@ -182,102 +177,35 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False if every row allows every token.
     Raises: MatcherError if a row does not fit; EmptyMaskError like the method of a single matcher, after all
-        rows are written. An error in computing a mask has a note with the number of its matcher; other rows
-        may then be unwritten.
+        rows are written. An error in computing a mask has a note with the number of its matcher.
     Cost: a copy of the row for each finished mask, while the lock of the compiler is held.
     """
     cdef Rows view
-    cdef Matcher matcher
-    cdef Matcher last = None            # whose lock is held
-    cdef bint needed = False, waits
-    cdef Py_ssize_t i
-    cdef size_t k
-    cdef int32_t width
-    cdef int most
-    cdef Copy copy
-    cdef uint32_t* words
-    cdef vector[Copy] copies
-    cdef vector[uint32_t*] later        # rows of masks that are not finished
-    cdef list waiting = []              # their matchers, and numbers
-    cdef vector[uint32_t*] endless      # rows of vocabularies without a stop token
-    cdef list without_stop = []         # their matchers
-    most = as_threads(threads)
+    cdef vector[uint32_t*] words
+    cdef StepResult result = StepResult.__new__(StepResult)
+    cdef int most = as_threads(threads)
     if type(matchers) is not list and type(matchers) is not tuple:
         check_matchers(matchers)
-    if rows is not None and len(rows) != len(matchers):
-        raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
-    # copies go together then; of matchers with the same row, the last one counts
-    waits = most > 1 and are_distinct(rows)
-    if not waits:
-        most = 1
+    batch = list(matchers)
+    if rows is not None:
+        rows = list(rows)
+        if len(rows) != len(batch):
+            raise MatcherError(f"{len(batch)} matchers, but {len(rows)} rows")
+    result.errors = {}
+    result.waiting = []
     open_rows(mask, &view)
     try:
-        for i in range(len(matchers)):
-            other = matchers[i]
-            if copies.size() and rows is not None and not waits and not isinstance(other, Matcher):
-                # what is written at once may be over one of them
-                needed = write_all(copies, last, most) or needed
-            if not isinstance(other, Matcher) and hasattr(other, "fill_next_token_bitmask"):
-                # of another engine, which has its own rows
-                needed = other.fill_next_token_bitmask(mask, i if rows is None else rows[i]) or needed
-                continue
-            if other is not None and not isinstance(other, Matcher):
-                check_matchers(matchers)
-            matcher = other
-            width = <int32_t>view.width if matcher is None else matcher.masks.width
-            words = row_at(&view, i, width) if rows is None else row_of(&view, rows[i], width)
-            if matcher is None:
-                memset(words, 0xFF, 4 * <size_t>width)
-                continue
-            if matcher.stops.empty():
-                endless.push_back(words)
-                without_stop.append(matcher)
-            if last is None or matcher.lock is not last.lock:
-                if last is not None:
-                    needed = write_all(copies, last, most) or needed
-                    for k in range(later.size()):
-                        needed = write_new(waiting[k][0], later[k], waiting[k][1]) or needed
-                    later.clear()
-                    waiting.clear()
-                    last.lock.give(True)
-                    last = None
-                matcher.lock.take(matcher.account)
-                last = matcher
-            if find_copy(matcher, &copy):
-                # copying is most of the work then, and needs no interpreter
-                copy.words = words
-                copies.push_back(copy)
-            elif waits:
-                later.push_back(words)
-                waiting.append((matcher, i))
-            else:
-                # making masks may drop those that are to be copied
-                needed = write_all(copies, last, most) or needed
-                needed = write_new(matcher, words, i) or needed
-        if last is not None:
-            needed = write_all(copies, last, most) or needed
-            for k in range(later.size()):
-                needed = write_new(waiting[k][0], later[k], waiting[k][1]) or needed
-            last.lock.give(True)
-            last = None
-        if endless.size():
-            check_endless(endless, without_stop)
+        find_rows(batch, None, rows, &view, words)
+        if not are_distinct(rows):
+            # of matchers with the same row, the last one counts
+            last = {index(row): i for i, row in enumerate(rows)}
+            batch = [matcher if last[index(rows[i])] == i else None for i, matcher in enumerate(batch)]
+        fill_all(batch, rows, mask, &view, words, result, most, False)
     finally:
-        if last is not None:
-            last.lock.give(False)
         close_rows(&view)
-    return needed
-
-
-cdef int check_endless(const vector[uint32_t*]& rows, list matchers) except FAILED:
-    """Raise an error for rows that allow nothing, if the vocabulary of their matchers has no stop token."""
-    cdef size_t i
-    cdef Matcher matcher
-    for i in range(rows.size()):
-        matcher = matchers[i]
-        if is_empty_row(rows[i], matcher.masks.width):
-            raise EmptyMaskError(matcher.is_accepting())
-    return 0
+    for error in result.errors.values():
+        raise error
+    return result.needed
 
 
 cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
@@ -462,11 +390,13 @@ def step(matchers, tokens, mask, rows=None, *, forced=False, threads=1):
         result.errors = {}
         result.waiting = []
         accept_all(batch, given, result)
-        fill_all(batch, rows, mask, &view, words, result, most)
+        fill_all(batch, rows, mask, &view, words, result, most, True)
         find_ended(batch, result)
         if forced:
             find_forced(batch, words, &view, result)
-        for number in result.errors:
+        for number, error in result.errors.items():
+            if hasattr(error, "add_note"):
+                error.add_note(f"in a step, for matcher {number}")
             i = <size_t>number
             memset(words[i], 0, 4 * <size_t>view.width)
             forget(result, words[i])
@@ -494,16 +424,21 @@ cdef inline int32_t width_of(object matcher, Rows* view) noexcept:
 cdef int find_rows(
     list batch, list tokens, list rows, Rows* view, vector[uint32_t*]& words
 ) except FAILED:
-    """Find the row of each mask, and check all arguments before any matcher advances."""
+    """Find the row of each mask, and check all arguments before any matcher advances.
+
+    ``tokens``: what the matchers shall accept; None if they stay.
+    """
     cdef Py_ssize_t i
+    cdef int32_t width
     for i in range(len(batch)):
         matcher = batch[i]
         if matcher is not None and not isinstance(matcher, Matcher):
             if not hasattr(matcher, "fill_next_token_bitmask"):
                 check_matchers(batch)
-        elif matcher is not None and tokens[i] is not None:
+        elif tokens is not None and matcher is not None and tokens[i] is not None:
             as_id(tokens[i], (<Matcher>matcher).size)
-        words.push_back(row_of(view, i if rows is None else rows[i], width_of(matcher, view)))
+        width = width_of(matcher, view)
+        words.push_back(row_at(view, i, width) if rows is None else row_of(view, rows[i], width))
     return 0
 
 
@@ -521,17 +456,9 @@ cdef int accept_all(list batch, list tokens, StepResult result) except FAILED:
             taken = matcher.accept_token(token)
         except Exception as error:
             taken = False
-            note(result, i, error)
+            result.errors[i] = error
         accepted.append(taken)
     result.accepted = accepted
-    return 0
-
-
-cdef int note(StepResult result, Py_ssize_t number, object error) except FAILED:
-    """Record the reason why a request cannot continue."""
-    if hasattr(error, "add_note"):
-        error.add_note(f"in a step, for matcher {number}")
-    result.errors[number] = error
     return 0
 
 
@@ -543,18 +470,22 @@ cdef int fill_all(
     vector[uint32_t*]& words,
     StepResult result,
     int most,
+    bint may_wait,
 ) except FAILED:
-    """Write the masks, together for each store, under its lock."""
+    """Write the masks, together for each store, under its lock.
+
+    ``may_wait``: whether a mask that takes much work may wait for the next step.
+    """
     cdef Py_ssize_t i
     cdef int64_t spent = 0              # on masks that were not ready
     cdef Matcher matcher
     cdef StoreLock lock = None
     cdef list groups = []               # numbers of matchers, a list for each store
     cdef list group
-    cdef bint bounded = False
+    cdef bint bounded = False, endless = False
     for i in range(len(batch)):
         other = batch[i]
-        if i in result.errors:
+        if result.errors and i in result.errors:
             continue
         if not isinstance(other, Matcher):
             if other is None and result.kept is not None:
@@ -566,7 +497,8 @@ cdef int fill_all(
                 fill_other(other, i if rows is None else rows[i], mask, i, result)
             continue
         matcher = other
-        bounded = bounded or matcher.fill_work != ENDLESS
+        bounded = bounded or (may_wait and matcher.fill_work != ENDLESS)
+        endless = endless or matcher.stops.empty()
         if matcher.lock is not lock:
             lock = matcher.lock
             for group in groups:
@@ -580,12 +512,14 @@ cdef int fill_all(
         # the one with the row that has waited longest first
         groups.sort(key=lambda group: min([_steps_waited(batch[number]) for number in group]))
     for group in groups:
-        fill_group(batch, group, words, result, most, &spent)
-    for i in range(len(batch)):
-        if isinstance(batch[i], Matcher) and i not in result.errors and i not in result.waiting:
+        fill_group(batch, group, words, result, most, bounded, &spent)
+    for group in groups if endless else ():
+        for i in group:
             matcher = batch[i]
-            if matcher.stops.empty() and is_empty_row(words[i], matcher.masks.width):
-                note(result, i, EmptyMaskError(matcher.is_accepting()))
+            if not matcher.stops.empty() or i in result.errors or i in result.waiting:
+                continue
+            if is_empty_row(words[i], matcher.masks.width):
+                result.errors[i] = EmptyMaskError(matcher.is_accepting())
     return 0
 
 
@@ -595,16 +529,16 @@ cdef int fill_other(object other, object row, object mask, Py_ssize_t number, St
         needed = other.fill_next_token_bitmask(mask, row)
         result.needed = result.needed or bool(needed)
     except Exception as error:
-        note(result, number, error)
+        result.errors[number] = error
     return 0
 
 
 cdef int fill_group(
-    list batch, list group, vector[uint32_t*]& words, StepResult result, int most, int64_t* spent
+    list batch, list group, vector[uint32_t*]& words, StepResult result, int most, bint bounded, int64_t* spent
 ) except FAILED:
     """Write the masks of one store's matchers, first the finished ones, then the others.
 
-    ``spent``: the units of work of this step on masks that were not ready.
+    ``bounded``: whether some may wait. ``spent``: the units of work of this step on masks that were not ready.
     """
     cdef Matcher matcher = batch[group[0]]
     cdef StoreLock lock = matcher.lock
@@ -618,7 +552,7 @@ cdef int fill_group(
         lock.take(matcher.account)
     except Exception as error:
         for i in group:
-            note(result, i, error)
+            result.errors[i] = error
         return 0
     held, begun = True, lock.meter.units()
     try:
@@ -635,7 +569,7 @@ cdef int fill_group(
                 forget(result, words[i])
                 later.append(i)
         result.needed = write_all(copies, matcher, most) or result.needed
-        if matcher.fill_work != ENDLESS:
+        if bounded:
             # longest waiting first; sorting keeps the order of the others
             later.sort(key=lambda number: _steps_waited(batch[number]))
         begun = lock.meter.units()
@@ -648,7 +582,7 @@ cdef int fill_group(
                     begun = lock.meter.units()
                 left = ENDLESS
                 before = lock.meter.units()
-                if matcher.fill_work != ENDLESS:
+                if bounded and matcher.fill_work != ENDLESS:
                     left = matcher.fill_work - spent[0] - (before - begun)
                 if (left > 0 or is_known(matcher)) and make_mask(matcher, words[i], i, left):
                     result.needed = result.needed or not every_allowed(words[i], matcher.size)
@@ -667,7 +601,7 @@ cdef int fill_group(
                     # while the error is known: it tells the lock whether memory ran out
                     lock.give(False)
                     held = False
-                note(result, i, error)
+                result.errors[i] = error
         done = True
     finally:
         if held:
@@ -698,7 +632,7 @@ cdef int find_ended(list batch, StepResult result) except FAILED:
             try:
                 over = bool(other.is_terminated())
             except Exception as error:
-                note(result, i, error)
+                result.errors[i] = error
         ended.append(over)
     result.ended = ended
     return 0
@@ -715,7 +649,7 @@ cdef int find_forced(list batch, vector[uint32_t*]& words, Rows* view, StepResul
             try:
                 text = b"".join(other.find_jump_forward_bytes())
             except Exception as error:
-                note(result, i, error)
+                result.errors[i] = error
                 token = NO_TOKEN
         tokens.append(token)
         texts.append(text)
@@ -741,10 +675,3 @@ cdef int32_t only_token(const uint32_t* words, int32_t width) noexcept nogil:
                 found = 32 * k + lowest_bit(words[k])
         i += BLOCK
     return found
-
-
-cdef inline int32_t lowest_bit(uint32_t word) noexcept nogil:
-    cdef int32_t bit = 0
-    while not word >> bit & 1:
-        bit += 1
-    return bit
