@@ -19,7 +19,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Collection
-from typing import Any, BinaryIO, Final, Protocol, cast
+from typing import Any, BinaryIO, Final, cast
 
 LENGTH_BYTES: Final = 8
 START_SECONDS: Final = 120.0  # to load libraries and a vocabulary, or to connect to a database
@@ -44,18 +44,6 @@ class WorkerFault(Exception):
         self.kind, self.name, self.said, self.status = kind, name, said, status
 
 
-class Timer(Protocol):
-    """The part of ``threading.Timer`` that is used."""
-
-    daemon: bool
-
-    def start(self) -> None:
-        """Start waiting."""
-
-    def cancel(self) -> None:
-        """Stop waiting."""
-
-
 class Child:
     """A worker in a process that is started by the first call, and restarted by the next call after it has ended.
 
@@ -72,12 +60,11 @@ class Child:
         seconds: float = 30.0,
         start_seconds: float = START_SECONDS,
         data: Collection[str] | None = None,
-        make_timer: Callable[[float, Callable[[], None]], Timer] = threading.Timer,
     ) -> None:
         self.seconds, self.start_seconds = seconds, start_seconds
         self.process: subprocess.Popen[bytes] | None = None
         self._first = (worker, arguments)
-        self._data, self._make_timer = data, make_timer
+        self._data = data
         self._timed_out = False
 
     def ask(self, call: str, *arguments: Any, seconds: float | None = None, most: int = sys.maxsize) -> Any:
@@ -115,7 +102,7 @@ class Child:
     def _answer(self, request: Any, seconds: float, most: int) -> Any:
         process = cast("subprocess.Popen[bytes]", self.process)
         self._timed_out = False
-        timer = self._make_timer(min(seconds, threading.TIMEOUT_MAX), self._time_out)
+        timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._time_out)
         timer.daemon = True
         timer.start()
         try:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,7 @@ from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import is_url
 from stackmask.grammar.sql.schema.schema import Schema
 from stackmask.grammar.sql.schema.secrets import hide, possible_secrets
-from stackmask.runtime.child import Child, Timer, WorkerFault
+from stackmask.runtime.child import Child, WorkerFault
 from stackmask.runtime.cli.database import (
     ANSWER_BYTES,
     ConnectionLostError,
@@ -66,18 +65,13 @@ def open_database(source: str | Path) -> Database:
 class ProcessDatabase:
     """A database in a separate process. After a limit was reached, the next query gets a new process."""
 
-    def __init__(
-        self,
-        source: str | Path,
-        *,
-        make_timer: Callable[[float, Callable[[], None]], Timer] = threading.Timer,
-    ) -> None:
+    def __init__(self, source: str | Path) -> None:
         """Open the database and read its schema. Raises: SQLError."""
         if not sys.executable:
             raise SQLError("queries run in a process of their own, and it is not known where Python is")
         self._secrets = possible_secrets(str(source))
         worker = f"{__name__}:Asker"
-        self._child = Child(worker, source, start_seconds=OPEN_SECONDS, data=DATA, make_timer=make_timer)
+        self._child = Child(worker, source, start_seconds=OPEN_SECONDS, data=DATA)
         problem = ""
         try:
             self.dialect, self.product, self.schema, self._keys = self._child.ask(

@@ -98,14 +98,15 @@ def test_a_step_that_looks_at_no_clock_is_ended(database: Any) -> None:
     assert database.run("SELECT count(*) FROM t", timeout=GUARD, limit=1).rows == [(200,)]  # by a new process
 
 
-def test_the_process_is_killed_when_the_timer_is_due(file: Path) -> None:
+def test_the_process_is_killed_when_the_timer_is_due(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[NoTimer] = []
 
     def make(seconds: float, action: Callable[[], None]) -> NoTimer:
         made.append((DueTimer if len(made) == 2 else NoTimer)(seconds, action))
         return made[-1]
 
-    database = ProcessDatabase(file, make_timer=make)
+    monkeypatch.setattr(threading, "Timer", make)
+    database = ProcessDatabase(file)
     process = database._child.process
     assert process is not None
     with pytest.raises(QueryError, match="longer than 7 s"):
@@ -115,9 +116,10 @@ def test_the_process_is_killed_when_the_timer_is_due(file: Path) -> None:
     database.close()
 
 
-def test_opening_has_a_time_limit_too(file: Path) -> None:
+def test_opening_has_a_time_limit_too(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "Timer", DueTimer)
     with pytest.raises(SQLError, match="not open after 120 s"):
-        ProcessDatabase(file, make_timer=DueTimer)
+        ProcessDatabase(file)
 
 
 def test_values_are_not_longer_than_they_may_be(database: Any) -> None:
@@ -172,7 +174,9 @@ def test_the_memory_of_the_process_has_a_limit() -> None:
         (signal.SIGKILL, "SIGKILL; perhaps the memory of the machine ran out"),
     ],
 )
-def test_a_process_that_dies_is_an_error_for_people(file: Path, number: signal.Signals, words: str) -> None:
+def test_a_process_that_dies_is_an_error_for_people(
+    file: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, words: str
+) -> None:
     database: Any = None
 
     class Killing(NoTimer):
@@ -181,7 +185,8 @@ def test_a_process_that_dies_is_an_error_for_people(file: Path, number: signal.S
                 database.dies = False
                 os.kill(self.action.__self__.process.pid, number)  # type: ignore[attr-defined]
 
-    opened: Any = ProcessDatabase(file, make_timer=Killing)
+    monkeypatch.setattr(threading, "Timer", Killing)
+    opened: Any = ProcessDatabase(file)
     opened.dies = True
     database = opened
     with pytest.raises(QueryError, match=words):
