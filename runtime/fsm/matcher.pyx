@@ -4,10 +4,12 @@
 cimport cython
 from libc.stdint cimport int32_t, uint32_t, uint8_t
 from libc.string cimport memset
+from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport FAILED
 from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
-from stackmask.runtime.fsm.dfa cimport NO_STATE
+from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa
+from stackmask.runtime.fsm.index cimport FsmRuns, TokenIndex
 from stackmask.runtime.jump_forward.token_history cimport JumpCalls, TokenHistory
 from stackmask.runtime.matching.mask_buffer cimport (
     Rows,
@@ -40,6 +42,16 @@ cdef class FsmMatcher(JumpCalls):
     other. A refused token or text changes nothing. The history is kept, so that any number of accept calls
     can be undone.
     """
+
+    cdef readonly object compiled
+    cdef Dfa dfa
+    cdef TokenIndex index
+    cdef FsmRuns runs
+    cdef tuple stop_ids
+    cdef vector[int32_t] history        # states after each accept call; history[0] is the start
+    cdef TokenHistory tokens            # what each accept call took
+    cdef bint terminated
+    cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
 
     def __cinit__(self, compiled, FsmMatcher origin=None):
         if origin is not None and origin.compiled is not compiled:
