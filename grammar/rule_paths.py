@@ -274,80 +274,49 @@ class _Reading:
         return bool(items)
 
     def common_calls(self) -> list[str]:
-        """Return the rules of the calls that all parses have in common at the end, outermost first."""
+        """Return the rules of the calls that all parses have in common at the end, outermost first.
+
+        Cost: linear in the calls and their callers.
+        """
         automata = self.automata
         last = {call: None for state, call in self.items if automata.bytes[state] or automata.tokens[state]}
         last = last or {call: None for _, call in self.items}
-        above = _dominators(self.parents, list(last))
-        calls = [_END]
-        while calls[-1] in above and above[calls[-1]] != calls[-1]:
-            calls.append(above[calls[-1]])
-        return [self.names[call] for call in reversed(calls[1:])]
-
-
-_END: Final = -1  # what every reading leads to
-
-
-def _dominators(parents: list[dict[int, None]], last: list[int]) -> dict[int, int]:
-    """Return the immediate dominator of each call with respect to call 0; ``_END`` comes after ``last``.
-
-    Source: Cooper, Harvey and Kennedy, A Simple, Fast Dominance Algorithm (2001).
-    """
-    before: dict[int, list[int]] = {_END: last}
-    todo = list(last)
-    while todo:
-        call = todo.pop()
-        if call not in before:
-            before[call] = list(parents[call])
-            todo += before[call]
-    after: dict[int, list[int]] = {}
-    for call, calls in before.items():
-        for parent in calls:
-            after.setdefault(parent, []).append(call)
-    order = _postorder(after)
-    number = {call: at for at, call in enumerate(order)}
-    above: dict[int, int] = {0: 0}
-    changed = True
-    while changed:
-        changed = False
-        for call in reversed(order):
-            if call == 0:
-                continue
-            spend(len(before[call]))
-            nearest = None
-            for parent in before[call]:
-                if parent not in above:
+        path = self.way_out(last)
+        place = {call: at for at, call in enumerate(path)}
+        seen = set(last)
+        todo = list(last)
+        farthest = -1  # on the path, of what the calls so far lead to
+        common: list[str] = []
+        for at, call in enumerate(path):
+            while todo:
+                inner = todo.pop()
+                spend(1)
+                if inner in place:
+                    farthest = max(farthest, place[inner])
                     continue
-                nearest = parent if nearest is None else _meet(nearest, parent, above, number)
-            if nearest is not None and above.get(call) != nearest:
-                above[call] = nearest
-                changed = True
-    return above
+                todo += [caller for caller in self.parents[inner] if caller not in seen]
+                seen.update(self.parents[inner])
+            if farthest == at:  # no way leads past it
+                common.append(self.names[call])
+            todo = [caller for caller in self.parents[call] if caller not in seen]
+            seen.update(todo)
+        return common[::-1]
 
-
-def _meet(one: int, other: int, above: dict[int, int], number: dict[int, int]) -> int:
-    while one != other:
-        spend(1)
-        if number[one] < number[other]:
-            one = above[one]
-        else:
-            other = above[other]
-    return one
-
-
-def _postorder(after: dict[int, list[int]]) -> list[int]:
-    """Return in postorder the calls that call 0 reaches."""
-    order: list[int] = []
-    seen = {0}
-    stack = [(0, iter(after.get(0, ())))]
-    while stack:
-        call, rest = stack[-1]
-        for other in rest:
-            if other not in seen:
-                seen.add(other)
-                stack.append((other, iter(after.get(other, ()))))
+    def way_out(self, last: Iterable[int]) -> list[int]:
+        """Return one of the calls, its caller, the caller of this one and so on, up to call 0."""
+        came_from: dict[int, int | None] = dict.fromkeys(last)
+        todo = list(came_from)
+        for call in todo:  # grows
+            spend(1)
+            if call == 0:
                 break
-        else:
-            stack.pop()
-            order.append(call)
-    return order
+            for caller in self.parents[call]:
+                if caller not in came_from:
+                    came_from[caller] = call
+                    todo.append(caller)
+        path: list[int] = []
+        at: int | None = 0
+        while at is not None:
+            path.append(at)
+            at = came_from[at]
+        return path[::-1]
