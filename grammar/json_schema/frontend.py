@@ -248,7 +248,6 @@ def read_schema(
             draft=options.draft,
             resources=resources,
             formats=options.formats,
-            leaves=style.leaves,
             relax=options.relax,
             of_type=of_type,
         )

@@ -469,7 +469,7 @@ class ArgumentSchema:
 
 
 def _algebra_of(root: Any) -> Algebra:
-    return Algebra(root, draft=None, resources=None, formats="assert", relax=True, report=Report(), leaves={})
+    return Algebra(root, draft=None, resources=None, formats="assert", relax=True, report=Report())
 
 
 def _joined(kind: type, values: dict[Any, Any]) -> Any:

@@ -107,7 +107,6 @@ class Algebra:
         formats: str,
         relax: bool,
         report: Report,
-        leaves: dict[Any, Any],
         of_type: bool = False,
         share: bool = True,
     ) -> None:
@@ -118,7 +117,7 @@ class Algebra:
         self.report = report
         root = self.registry.root
         self.nodes: list[Node] = [_NOT_ANY, _ANY]
-        self.literals = Literals(self.nodes, self.registry, report.repeated, formats, leaves)
+        self.literals = Literals(self.nodes, self.registry, report.repeated)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.constants: dict[Any, int] = {}
         self.values: dict[State, StateValue] = {}

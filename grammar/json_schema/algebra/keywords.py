@@ -111,7 +111,6 @@ def _most(reader: NodeReader, node: Node, keyword: str, value: Any) -> int:
     """Return an upper bound. A bound beyond the countable range is lowered and reported."""
     if is_number(value) and value > MAX_COUNT:
         exact(value, node.where, keyword)
-        node.content = None
         reader.report.add("narrowed", node.where, keyword, f"{shown(value)} is read as {MAX_COUNT:,}")
         return MAX_COUNT
     return _count(node, keyword, value)
@@ -624,7 +623,6 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     """Return the strings that a format allows: all strings if it is an annotation, which is reported."""
     of_version = ALL
     if reader.formats == "annotate":
-        node.content = None
         reader.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
         return ALL
     if reader.of_type:
@@ -638,21 +636,17 @@ def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
             if not name.startswith("uuid"):
                 return of_version
             name = "uuid"
-    from stackmask.grammar.json_schema.formats import ENDLESS, FORMATS, NARROWINGS, PLAIN, formats_of
+    from stackmask.grammar.json_schema.formats import ENDLESS, FORMATS, NARROWINGS, formats_of
 
     # a format that a later draft defines means the same in an earlier one, which leaves others open
     known = formats_of(node.resource.draft.name)
     make = known.get(name) or FORMATS.get(name)
     if make is None:
-        node.content = None
         reader.report.add(
             "annotation", node.where, "format", f"`{name}` is not a format of the specification"
         )
         return ALL
-    if name in PLAIN and reader.formats == "plain":
-        node.content = None  # the writer says it with the place
     if name in NARROWINGS:
-        node.content = None
         reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
     return _once(make, name in ENDLESS).meet(of_version)
 

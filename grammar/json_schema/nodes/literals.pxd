@@ -11,16 +11,11 @@ cdef class Literals:
     cdef public Contents contents       # None where equal parts are not looked for
     cdef readonly bint repeats          # whether a node stands for several schemas
     cdef list repeated                  # of the report: the place of a node, and of an equal schema, …
-    cdef str formats
-    cdef dict leaves
     cdef object registry                # where references lead
     cdef object root                    # the resource that nearly all schemas are in
     cdef dict in_root                   # id of a schema of the root, outside of dynamic scopes -> number
     cdef dict elsewhere                 # id, resource, scope -> number
-    cdef dict saying_in_root            # what it says -> number
-    cdef dict saying_elsewhere
-    cdef dict sketches                  # sketch -> the schema that has it, and its number; None for several
-    cdef dict words                     # keyword -> word -> number of the schema that says this alone
+    cdef dict saying                    # what it says, outside of the root with resource and scope -> number
     cdef object resource                # the one asked for last, and what its draft says
     cdef object id_keyword
     cdef frozenset keywords
@@ -33,5 +28,4 @@ cdef class Literals:
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place
     ) except FAILED
-    cdef object said_by(self, dict schema, bint in_root, object number)
     cdef int look_at(self, object resource) except FAILED

@@ -4,12 +4,10 @@ cimport cython
 
 from stackmask.grammar.json_schema.document.drafts import says_only
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT, leaf_key, recall
 from stackmask.grammar.json_schema.nodes.nodes import EVERYTHING, NOTHING, PROPERTY, Node
 from stackmask.grammar.json_schema.sets.values import shown
 from stackmask.grammar.source.work import spend
 
-cdef Py_ssize_t MAX_SIZE = MAX_CONTENT
 cdef object ALL = EVERYTHING, NONE = NOTHING, A_PROPERTY = PROPERTY
 
 
@@ -18,24 +16,18 @@ cdef class Literals:
     """The numbers of the nodes of one schema. Subschemas with the same content share a number.
 
     ``repeated``: receives, in turn, the location of a node and that of another schema with the same number.
-    ``leaves``: the cached leaves of all schemas.
     """
 
-    def __cinit__(self, list nodes, object registry, list repeated, str formats, dict leaves):
+    def __cinit__(self, list nodes, object registry, list repeated):
         self.nodes = nodes
         self.contents = None
         self.repeats = False
         self.repeated = repeated
-        self.formats = formats
-        self.leaves = leaves
         self.registry = registry
         self.root = registry.root
         self.in_root = {}
         self.elsewhere = {}
-        self.saying_in_root = {}
-        self.saying_elsewhere = {}
-        self.sketches = {}
-        self.words = {}
+        self.saying = {}
         self.resource = None
 
     cdef int look_at(self, object resource) except FAILED:
@@ -108,32 +100,14 @@ cdef class Literals:
     cpdef object number(self, object schema, object resource, tuple scope, object where):
         """Return the number of an unknown schema: that of a node with the same content, or a new one."""
         cdef Py_ssize_t count = len(self.nodes)
-        cdef object number = count, address = <Py_ssize_t><void*>schema, said = None, found = None, node
-        cdef object name, value, keyword = None
+        cdef object number = count, address = <Py_ssize_t><void*>schema, said, found = None
         cdef bint in_root = resource is self.root and not scope
         if self.contents is not None and type(schema) is dict:
             if resource is not self.resource:
                 self.look_at(resource)
-            if in_root:
-                for name, value in (<dict>schema).items():
-                    if name in self.keywords:
-                        if keyword is not None or type(value) is not str:
-                            keyword = None
-                            break
-                        keyword = name
-                if keyword is not None:  # one word, such as the type: no key is made to find it
-                    value = (<dict>schema)[keyword]
-                    found = self.words.get(keyword)
-                    if found is None:
-                        found = self.words[keyword] = {}
-                    found = (<dict>found).setdefault(value, number)
-            if found is None or found is number:
-                said = self.said_by(schema, in_root, number)
-                if said is not None:
-                    if in_root:
-                        found = self.saying_in_root.setdefault(said, number)
-                    else:
-                        found = self.saying_elsewhere.setdefault((said, resource, scope), number)
+            said = self.contents.key(schema, self.keywords)
+            if said is not None:
+                found = self.saying.setdefault(said if in_root else (said, resource, scope), number)
             if found is not None and found is not number:
                 self.repeated.append(self.nodes[found].where)
                 self.repeated.append(where)
@@ -144,32 +118,8 @@ cdef class Literals:
         else:
             self.elsewhere[(address, resource, scope)] = number
         if <Py_ssize_t>number == count:
-            node = Node(number, schema, resource, scope, where)
-            if said is not None and self.contents.portable and self.contents.size <= MAX_SIZE:
-                recall(self.leaves, node, leaf_key(said, self.draft, self.formats))
-            self.nodes.append(node)
+            self.nodes.append(Node(number, schema, resource, scope, where))
         return number
-
-    cdef object said_by(self, dict schema, bint in_root, object number):
-        """Return the content of a schema as a key; None if it is not JSON, or no equal schema can exist yet.
-
-        Subschemas are only inspected when a second schema has the same sketch, which is rare.
-        """
-        cdef Contents contents = self.contents
-        cdef object sketch = contents.sketch(schema, self.keywords), first, said
-        if sketch is None or contents.portable:
-            return sketch
-        if in_root:
-            first = self.sketches.get(sketch, ALL)
-            if first is ALL:
-                self.sketches[sketch] = (schema, number)
-                return None
-            if first is not None:
-                self.sketches[sketch] = None
-                said = contents.key((<tuple>first)[0], self.keywords)
-                if said is not None:
-                    self.saying_in_root[said] = (<tuple>first)[1]
-        return contents.key(schema, self.keywords)
 
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place

@@ -104,10 +104,8 @@ class Node:
     __slots__ = (
         "arrays",
         "checked",
-        "content",
         "id",
         "kinds",
-        "leaf",
         "loose",
         "mask",
         "number",
@@ -151,8 +149,6 @@ class Node:
         self.opposite: Any = None  # the complement of the scalars
         self.unevaluated_properties: int | None = None
         self.unevaluated_items: int | None = None
-        self.content: Any = None  # what it says, as a key of `leaves`
-        self.leaf: Any = None  # its expression, where it is a leaf that was met before
 
     def meet_number(self, numbers: NumberSet) -> None:
         """Restrict the node's numbers to these numbers."""

@@ -17,7 +17,6 @@ from stackmask.grammar.json_schema.document.errors import (
 )
 from stackmask.grammar.json_schema.document.report import place_of_name
 from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm, StateValue
-from stackmask.grammar.json_schema.nodes.leaf_cache import remember
 from stackmask.grammar.json_schema.nodes.nodes import PART_ALL, State
 from stackmask.grammar.json_schema.nodes.object_members import (
     Member,
@@ -220,7 +219,6 @@ class Lowering:
     def find_productive(self, start: State) -> None:
         """Determine for every state reachable from the start whether it has a value (least fixpoint)."""
         algebra = self.algebra
-        nodes = algebra.nodes
         productive = self.productive
         unknown: list[tuple[State, StateValue]] = []  # that need values of others
         seen = {start}
@@ -232,11 +230,6 @@ class Lowering:
                 continue
             if state in productive:
                 continue
-            if len(state) == 1:
-                (literal,) = state
-                if literal > 0 and nodes[literal].leaf is not None:
-                    productive[state] = True
-                    continue
             value = algebra.value(state)
             live = value.has_scalars()
             for form in value.objects:
@@ -327,20 +320,9 @@ class Lowering:
         found = self.expressions.get(state)
         if found is not None:
             return found
-        node = None
-        if len(state) == 1:
-            (literal,) = state
-            if literal > 0:
-                node = self.algebra.nodes[literal]
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
-        elif node is not None and node.leaf is not None:
-            result = node.leaf.expr
-            if node.leaf.numbers:
-                self.note_numbers(node.where)
-            if node.leaf.strings:
-                self.note_strings(node.where)
         else:
             value = self.algebra.value(state)
             if value.arrays or value.objects:
@@ -348,15 +330,7 @@ class Lowering:
                 self.todo.append((name, value))
                 result = ir.RuleRef(name)
             else:
-                before = self.counter
                 result = choice(self.scalars(value))
-                if (
-                    node is not None
-                    and node.content is not None
-                    and self.counter == before
-                    and not self.algebra.relax  # what is relaxed here is refused elsewhere
-                ):
-                    remember(self.style.leaves, node, result)
         self.expressions[state] = result
         return result
 

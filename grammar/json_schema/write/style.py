@@ -140,7 +140,7 @@ class Style(ObjectStyle):
     """The notation of values, with objects that several grammars share. Threads may share it.
 
     ``spelling``: the spelling of strings, one of ``SPELLINGS``. ``any_order``: members may come in any order.
-    ``words``: the spellings of null, true and false. ``leaves``: scalar values by schema content.
+    ``words``: the spellings of null, true and false.
     """
 
     compares_keys = True
@@ -167,7 +167,6 @@ class Style(ObjectStyle):
         self.any_whole = self.numbers(INTEGERS, whole=True)
         self.brackets = Delimiters.of_json(ws, b"{}")
         self.array_brackets = Delimiters.of_json(ws, b"[]")
-        self.leaves: dict[Any, Any] = {}
         self._any_value: dict[str, ir.Rule] = {}
 
     @classmethod

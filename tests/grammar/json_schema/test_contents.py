@@ -60,16 +60,6 @@ def test_what_no_json_text_says_has_no_key() -> None:
     assert contents.key({"title": object()}, keywords) == ()
 
 
-def test_keys_of_leaves_hold_for_other_schemas() -> None:
-    keywords = frozenset(("type", "enum", "items"))
-    leaf = {"type": ["string", "null"], "enum": ["a", 1, 2.5, None]}
-    first, second = Contents(), Contents()
-    assert first.key({"items": leaf}, keywords) != second.key({"items": dict(leaf)}, keywords)
-    assert not first.portable
-    assert first.key(leaf, keywords) == second.key(dict(leaf), keywords)
-    assert first.portable
-
-
 @pytest.mark.campaign
 def test_depth_costs_nothing() -> None:
     contents = Contents()
@@ -77,7 +67,9 @@ def test_depth_costs_nothing() -> None:
     deep: Any = {}
     for _ in range(100_000):
         deep = {"items": [deep]}
-    assert contents.key(deep, keywords) == contents.key({"items": [deep["items"][0]]}, keywords)
+    for _ in range(1_000):  # none of which looks at all levels again
+        assert contents.key(deep, keywords) is None
+        deep = deep["items"][0]
 
 
 def test_titles_within_a_schema_do_not_count_and_values_do() -> None:
@@ -120,11 +112,12 @@ def test_deep_parts_are_compared_in_the_same_way() -> None:
 
     contents = Contents()
     keywords = frozenset(("items",))
-    deep = contents.key(nested(5_000, "one", 1), keywords)
+    deep = contents.key(nested(100, "one", 1), keywords)
     assert deep is not None
-    assert deep == contents.key(nested(5_000, "two", 1), keywords)
-    assert deep != contents.key(nested(5_000, "one", 2), keywords)
-    assert deep != contents.key(nested(4_999, "one", 1), keywords)
+    assert deep == contents.key(nested(100, "two", 1), keywords)
+    assert deep != contents.key(nested(100, "one", 2), keywords)
+    assert deep != contents.key(nested(99, "one", 1), keywords)
+    assert contents.key(nested(5_000, "one", 1), keywords) is None
 
 
 @pytest.mark.parametrize("keyword", sorted(MAPS - WITHOUT_EFFECT))
@@ -135,23 +128,6 @@ def test_a_text_in_place_of_a_schema_is_an_error_beside_an_equal_part_without_it
             with pytest.raises(SchemaError, match='not "x"'):
                 Grammar.from_json_schema({"properties": {"a": parts[0], "b": parts[1]}})
     Grammar.from_json_schema({"properties": {"a": {"properties": {"properties": {"title": "x"}}}}})
-
-
-def test_equal_keys_have_equal_sketches() -> None:
-    rng = random.Random(SEED)
-    keywords = frozenset("ab")
-    contents = Contents()
-    parts = [{rng.choice("ab"): some_json(rng, 3) for _ in range(rng.randint(1, 2))} for _ in range(600)]
-    made = []
-    for part in parts:
-        sketch = contents.sketch(part, keywords)
-        portable = contents.portable
-        key = contents.key(part, keywords)
-        assert portable == contents.portable
-        assert not portable or sketch == key
-        made.append((sketch, key))
-    for sketch, key in made:
-        assert all(sketch == other for other, their in made if key == their)
 
 
 @pytest.mark.parametrize("seed", range(20))

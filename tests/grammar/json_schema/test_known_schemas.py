@@ -22,7 +22,6 @@ from stackmask.grammar.json_schema.frontend import (
     KnownSchemas,
     read_schema,
 )
-from stackmask.grammar.json_schema.nodes import leaf_cache
 from stackmask.grammar.json_schema.write.style import Style
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
@@ -161,8 +160,7 @@ def test_threads_may_ask_for_one_report_at_once() -> None:
                 assert found.result()[:-1] == expected
 
 
-def test_threads_may_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaf_cache, "MAX_LEAVES", 5)
+def test_threads_may_read_at_once() -> None:
     schemas = [random_object(seed) for seed in range(100)]
     expected = [read_schema(schema, asked())[0] for schema in schemas]
 
