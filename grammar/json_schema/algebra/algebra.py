@@ -327,7 +327,7 @@ class Algebra:
             scalars = node.scalars if literal > 0 else None
             found = self.values[state] = StateValue(state, scalars or literal_scalars(self, literal))
             if literal > 0 and not (node.parts or node.unevaluated_items or node.unevaluated_properties):
-                # one conjunction, nearly always: what `expand` would say
+                # one conjunction, nearly always: what `Expansion` would say
                 if node.mask & ARRAY:
                     found.arrays.extend(array_forms(self, tuple(node.arrays)))
                 if node.mask & OBJECT:
@@ -347,10 +347,10 @@ class Algebra:
             if literal > 0:
                 possible &= kinds(self, literal)
         if possible & ARRAY:
-            for atoms in self.expand(state, ARRAY):
+            for atoms in Expansion(self, ARRAY).run(state):
                 found.arrays.extend(array_forms(self, atoms))
         if possible & OBJECT:
-            for atoms in self.expand(state, OBJECT):
+            for atoms in Expansion(self, OBJECT).run(state):
                 found.objects.extend(object_forms(self, atoms))
         return found
 
@@ -403,11 +403,6 @@ class Algebra:
             finally:
                 self.depth -= 1
         return not (found.arrays or found.objects or found.has_scalars())
-
-    def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
-        """Return the disjunction of conjunctions of atoms for a state's arrays or objects."""
-        atoms = conjunction(self, state, kind)
-        return Expansion(self, kind).run(state) if atoms is None else [tuple(atoms)]
 
 
 def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
@@ -705,55 +700,6 @@ def kinds(algebra: Algebra, literal: int) -> int:
     return node.kinds
 
 
-def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
-    """Return the atoms of a state that has no choices, as with `allOf`; else None.
-
-    Contradictions among the atoms appear in their forms. Cost: linear in the atoms.
-    """
-    atoms: dict[tuple[Any, ...], None] = {}
-    nodes = algebra.nodes
-    seen: set[int] = set()
-    todo: list[Any] = sorted(state, key=abs, reverse=True)
-    while todo:
-        item = todo.pop()
-        spend(2)
-        if type(item) is list:
-            spend(len(item) // 2)
-            atoms.update(dict.fromkeys(item))
-            continue
-        if item == EVERYTHING or item in seen:
-            continue
-        if item < 0:
-            return None
-        seen.add(item)
-        node = nodes[item]
-        if not node.ready:
-            algebra.node(item)
-        if kind == OBJECT:
-            own, unevaluated = node.objects, node.unevaluated_properties
-        else:
-            own, unevaluated = node.arrays, node.unevaluated_items
-        if not node.mask & kind or unevaluated is not None:
-            return None
-        if not node.parts:
-            if own:
-                atoms.update(dict.fromkeys(own))
-            continue
-        follows: list[Any] = []
-        for part in node.parts:
-            if part[0] != PART_ALL:
-                return None
-            follows.extend(part[1])
-        follows.reverse()
-        if node.parts_first:
-            todo.append(own)
-            todo.extend(follows)
-        else:
-            todo.extend(follows)
-            todo.append(own)
-    return atoms
-
-
 def in_order(
     algebra: Algebra, state: State, assumed: Collection[Any], atoms: list[ObjectAtom]
 ) -> list[ObjectAtom]:
@@ -956,7 +902,8 @@ class Expansion:
         stack = [first]
         while stack:
             branch = stack.pop()
-            algebra.charge(1 + (len(branch.clauses) >> 4), state)
+            if branch.clauses or branch is not first:  # one conjunction takes no steps
+                algebra.charge(1 + (len(branch.clauses) >> 4), state)
             if len(results) > MAX_FORMS:
                 raise UnsupportedSchemaError(
                     algebra.where(state),
