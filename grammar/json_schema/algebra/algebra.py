@@ -19,7 +19,6 @@ from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import is_larger
 from stackmask.grammar.json_schema.nodes.forms import (
-    ANY_KEYS,
     NO_SETS,
     SIMPLE,
     ArrayForm,
@@ -63,7 +62,7 @@ from stackmask.grammar.json_schema.nodes.nodes import (
 from stackmask.grammar.json_schema.nodes.object_members import Member, find_members, sort_out
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 from stackmask.grammar.json_schema.sets.numbers import NO_NUMBERS, UnsupportedNumber
-from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
+from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
 from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, SharedQuestions, Texts
 from stackmask.grammar.json_schema.sets.values import (
     ANY,
@@ -122,7 +121,6 @@ class Algebra:
         self.constants: dict[Any, int] = {}
         self.values: dict[State, StateValue] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
-        self.complements: dict[Texts, Texts] = {}
         self.questions = SharedQuestions()
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
@@ -266,13 +264,6 @@ class Algebra:
             raise UnsupportedSchemaError(
                 self.where(state), "allOf", f"the schema's combinations take more than {MAX_STEPS} steps"
             )
-
-    def complement(self, texts: Texts) -> Texts:
-        """Return all other strings. The same argument gives the same object, so that identity can be compared."""
-        found = self.complements.get(texts)
-        if found is None:
-            found = self.complements[texts] = texts.complement()
-        return found
 
     def name_scalars(self, literal: int, where: Where) -> Scalars:
         """Return the scalar values of names. Raises: UnsupportedSchemaError if their schemas nest too deeply."""
@@ -450,9 +441,6 @@ def _outside(low: int, high: int | None) -> list[tuple[int, int | None]]:
 
 def array_forms(algebra: Algebra, atoms: tuple[ArrayAtom, ...]) -> list[ArrayForm]:
     """Return the form of a conjunction of atoms, or no form if the conjunction is contradictory."""
-    if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
-        rest = algebra.state((atoms[0][2],))
-        return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]
     items: dict[int, list[int]] = {}
     rests: list[tuple[int, int]] = []
     contains: list[Counted] = []
@@ -556,7 +544,7 @@ def object_forms(algebra: Algebra, atoms: tuple[ObjectAtom, ...]) -> list[Object
         return []
     if some:
         # few keys first: they become members, which the others may be found among
-        chosen = next((found for found in some if _few_names(algebra, found[0]) is not None), some[0])
+        chosen = next((found for found in some if _few_names(found[0]) is not None), some[0])
         return _found(algebra, atoms, members, classes, chosen, high is None or high > len(required))
     for keys, literal in nameless:
         if not any(
@@ -571,13 +559,6 @@ def _classes(
     algebra: Algebra, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
 ) -> list[KeyClass]:
     """Return the classes of unnamed keys, merging those with equal values."""
-    if not some:
-        if not rules:
-            return [ANY_KEYS]
-        if len(rules) == 1:
-            keys, literal = rules[0]
-            if literal == NOTHING and keys.negated and not keys.sets:  # no others: nearly all the rest
-                return []
     sets: list[Texts] = []
     for keys, _ in (*rules, *some):
         if keys.sets:
@@ -594,7 +575,7 @@ def _classes(
         )
     cells: list[tuple[Texts, frozenset[int]]] = [(ALL, frozenset())]
     for texts in sets:
-        others = algebra.complement(texts)
+        others = texts.complement()
         split: list[tuple[Texts, frozenset[int]]] = []
         for cell, inside in cells:
             within, without = cell.meet(texts), cell.meet(others)
@@ -640,7 +621,7 @@ def _found(
         if member.required and keys.has(member.name) and (literal == 1 or literal in member.state):
             return object_forms(algebra, others)  # found already
     result: list[ObjectForm] = []
-    names = _few_names(algebra, keys)
+    names = _few_names(keys)
     if names is not None:  # so each of them is a member
         for name in names:
             result.extend(object_forms(algebra, (*others, (REQUIRED, name), (PROPERTY, name, literal))))
@@ -657,7 +638,7 @@ def _found(
     return result
 
 
-def _few_names(algebra: Algebra, keys: KeySet) -> list[str] | None:
+def _few_names(keys: KeySet) -> list[str] | None:
     """Return all keys of a set if the set is written as a few words, else None."""
     names = set(keys.names)
     if not keys.negated:
@@ -667,7 +648,7 @@ def _few_names(algebra: Algebra, keys: KeySet) -> list[str] | None:
         return sorted(names.union(*(word for word in words if word is not None)))
     if len(keys.sets) != 1:
         return None
-    others = algebra.complement(keys.sets[0]).words
+    others = keys.sets[0].complement().words
     return None if others is None else sorted(set(others) - names)
 
 
@@ -817,8 +798,6 @@ def _part_scalars(algebra: Algebra, part: Part) -> Scalars:
 def own_scalars(node: Node) -> Scalars:
     """Return the scalar values of a node, without the constraints of its parts."""
     mask = node.mask
-    if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
-        return STRUCTURED[mask]
     number = node.number if mask & NUMBER else NO_NUMBERS
     text = node.text if mask & STRING else NONE
     if node.whole:

@@ -32,12 +32,6 @@ class Scalars(NamedTuple):
         digits = None
         if self.digits is not None or other.digits is not None:
             digits = _meet(self.written_as_digits(), other.written_as_digits())
-        elif (
-            self.number is other.number is NO_NUMBERS
-            and self.text is other.text is NONE
-            and not (self.loose or other.loose)
-        ):
-            return STRUCTURED[self.mask & other.mask]
         return Scalars(
             self.mask & other.mask,
             _meet(self.number, other.number),
@@ -102,5 +96,3 @@ def _complement(numbers: NumberSet) -> NumberSet:
 ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
 NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
 LOOSE: Final = Scalars(ANY, ALL_NUMBERS, ALL, None, True)
-# by mask, where there are neither numbers nor strings
-STRUCTURED: Final = tuple(Scalars(mask, NO_NUMBERS, NONE) for mask in range(ANY + 1))
