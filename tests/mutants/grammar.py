@@ -41,13 +41,6 @@ ROWS = (
         ("tests/grammar/json_schema/test_options.py",),
     ),
     Mutant(
-        "spelling-cache",
-        "char] if char < 128",
-        "char & 127] if char < 256",
-        "The spelling of a character is remembered for that character alone.",
-        ("tests/grammar/json_schema/test_spelling.py",),
-    ),
-    Mutant(
         "advice",
         "if fixed",
         "if not fixed",

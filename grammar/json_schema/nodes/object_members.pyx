@@ -1,11 +1,8 @@
 """From conjunctions of atoms to named keys and their expressions, which is done for every name."""
 
 cimport cython
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-from stackmask.grammar.ir.expressions cimport Repeat, Slot
-from stackmask.grammar.json_schema.text.string_spelling cimport sequence
+from stackmask.grammar.ir.expressions cimport SEQUENCE, Repeat, Sequence, Slot
 
 from stackmask.grammar.json_schema.nodes.nodes import COUNT, KEYS, PROPERTY, REQUIRED, SOME_KEY
 
@@ -193,6 +190,15 @@ cpdef Py_ssize_t chain_size(list members) except FAILED:
 # -- expressions -----------------------------------------------------------------------------------------
 
 
+cdef Sequence sequence(tuple items):
+    """Return ``Sequence(items)``."""
+    cdef Sequence made = Sequence.__new__(Sequence)
+    made.kind = SEQUENCE
+    made.items = items
+    made.take_all(items)
+    return made
+
+
 cpdef list write_members(list members, object style, object lowering, bint slotted=False):
     """Return the members as expressions of key, colon and value; ``slotted``: with a slot after each key."""
     cdef list written = []
@@ -225,28 +231,19 @@ cpdef list write_chain(
     continuation of a member is one expression, shared with the preceding member and lowered once. Cost:
     linear.
     """
-    cdef list options = [], tails = []
-    cdef Py_ssize_t total = len(members), first = 0, size = len(rest), i
-    cdef object part, tail
-    cdef tuple items
+    cdef list options = [], tails = [], after
+    cdef Py_ssize_t total = len(members), first = 0, i
+    cdef object tail
     if not total:
         return list(alone)
     while first < total - 1 and not (<Member?>members[first]).required:
         first += 1
     # behind the last member that may come first there is one way on: all in one
-    items = PyTuple_New((total - first - 1) + size)
-    for i in range(first + 1, total):
-        part = write_item(<Member?>members[i], written[i], comma)
-        Py_INCREF(part)
-        PyTuple_SET_ITEM(items, i - first - 1, part)
-    for i in range(size):
-        part = rest[i]
-        Py_INCREF(part)
-        PyTuple_SET_ITEM(items, total - first - 1 + i, part)
+    after = [write_item(<Member?>members[i], written[i], comma) for i in range(first + 1, total)] + rest
     if not first:
-        options.append(sequence((blank, written[0]) + items))
+        options.append(sequence((blank, written[0], *after)))
     else:
-        tail = items[0] if len(items) == 1 else sequence(items)
+        tail = after[0] if len(after) == 1 else sequence(tuple(after))
         tails.append(tail)
         for i in range(first, 0, -1):
             tail = sequence((write_item(<Member>members[i], written[i], comma), tail))

@@ -27,7 +27,6 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import sequence
-from stackmask.grammar.json_schema.text.string_spelling import Spelling
 from stackmask.grammar.languages.classes import common
 from stackmask.grammar.languages.forms import concat
 from stackmask.grammar.source import charclass
@@ -88,9 +87,9 @@ def literal(value: str, spelling: str = ANY) -> ir.Expr:
     """
     if spelling != ANY:
         return ir.Literal(encode_basestring(value)[1:-1].encode()) if value else ir.EPSILON
-    if len(value) > 1:
-        return _SPELLING.text(value)
-    return _CHARACTERS[value] if value else ir.EPSILON
+    if len(value) == 1:
+        return _CHARACTERS[value]
+    return ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value))) if value else ir.EPSILON
 
 
 def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
@@ -102,9 +101,7 @@ def word(value: str, spelling: str = ANY) -> ir.Expr:
     """Return the spellings of one string, with the quotes. Raises: ValueError for a lone surrogate."""
     if spelling != ANY:
         return ir.Literal(encode_basestring(value).encode())
-    if len(value) < 2:
-        return string(literal(value))
-    return _SPELLING.word(value)
+    return string(literal(value))
 
 
 class _Characters(dict[str, ir.Expr]):
@@ -118,7 +115,6 @@ class _Characters(dict[str, ir.Expr]):
 
 
 _CHARACTERS: Final = _Characters()
-_SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
 
 
 def _character(char: str) -> ir.Expr:
