@@ -41,6 +41,13 @@ ROWS = (
         ("tests/grammar/json_schema/test_options.py",),
     ),
     Mutant(
+        "plain-spelling",
+        "code > 0x1F",
+        "code > 0x7F",
+        "A character of a key may stand for itself, unless it must be escaped.",
+        ("tests/grammar/json_schema/test_strings.py",),
+    ),
+    Mutant(
         "advice",
         "if fixed",
         "if not fixed",

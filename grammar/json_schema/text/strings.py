@@ -127,7 +127,7 @@ def _character(char: str) -> ir.Expr:
     words = [b"\\u" + "".join(digits).encode() for digits in product(*cases)]
     if code in SHORT_ESCAPES:
         words.insert(0, b"\\" + SHORT_ESCAPES[code].encode())
-    if code > 0x1F and char not in '"\\':
+    if code > 0x1F and char not in '"\\':  # mutant: plain-spelling
         words.insert(0, plain)
     return ir.Choice(tuple(map(ir.Literal, words)))
 
