@@ -8,7 +8,7 @@ from stackmask.grammar.ir.failures cimport FAILED
 from stackmask.grammar.json_schema.document.drafts import MAPS
 
 cdef enum:
-    MAX_RECURSION = 300     # levels that are looked at in calls within one another, 200 bytes each; deeper parts have no key
+    MAX_RECURSION = 300     # levels that are looked at, in calls within one another; deeper parts have no key
 
 cdef enum:
     UNSAID = 1      # a text under such a name means nothing for validity, wherever a schema may stand
