@@ -1655,10 +1655,11 @@ cdef class Simplifier:
         return True
 
     cdef bint is_textual(self, TermTable table, TermId t) except FAILED nogil:
-        """Return whether a term is a repetition of well-formed UTF-8. Cached."""
+        """Return whether a term is a repetition of well-formed UTF-8, or one after a first character. Cached."""
         cdef vector[TermId] items
         cdef int32_t known
-        if table.terms[t].kind != K_REP or table.terms[t].flags & (F_BOOL | F_IMPURE):
+        cdef bint begun = table.terms[t].kind == K_SEQ and table.terms[table.terms[t].seq.rest].kind == K_REP
+        if (table.terms[t].kind != K_REP and not begun) or table.terms[t].flags & (F_BOOL | F_IMPURE):
             return False
         known = self.textual.get(t)
         if known == NO_VALUE:
@@ -1666,6 +1667,8 @@ cdef class Simplifier:
             if is_wellformed(table, t):
                 self.textual.put(t, 1)
                 return True
+            if begun:
+                return False
             items.push_back(t)
             items.push_back(self.make.mk_not(table, self.make.any_text))
             known = not self.emptiness.is_live(table, self.make.mk_and(table, items))
