@@ -128,6 +128,7 @@ cdef class MaskContext:
     cdef Runs runs
 
     cdef int renew(self) except FAILED nogil
+    cdef ConfigSpace new_space(self, bint is_walk, ConfigSpace other)
 
 
 cdef class MaskPart:

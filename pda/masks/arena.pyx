@@ -16,6 +16,7 @@ from stackmask.pda.memory.bitmask_ops cimport copy_words, hash_words
 from stackmask.pda.memory.byte_sets cimport has_bit, share_byte
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
 from stackmask.pda.memory.hash_tables cimport Probe, mix
+from stackmask.pda.memory.work_meter cimport Pause
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_deep, is_inclusive, node_at, place_at, trie_of
 from stackmask.pda.vocabulary.token_trie cimport SubtreeSummary
 
@@ -75,12 +76,22 @@ cdef class MaskContext:
     cdef int renew(self) except FAILED nogil:
         """Start again without configurations, suffix tries and run tables, which are rebuilt on demand."""
         with gil:
-            self.space = ConfigSpace(
-                self.terms, self.semantics, True, self.space.max_configurations, self.space.max_members
-            )
+            self.space = self.new_space(True, self.space)
             self.tries = SuffixTries(self.trie)
             self.runs = Runs(self.terms, self.tries)
         return 0
+
+    cdef ConfigSpace new_space(self, bint is_walk, ConfigSpace other):
+        """Return an empty space with the limits of another one."""
+        cdef Pause pause
+        # its first frame counts as work, and a check of work may let go of the interpreter's lock
+        self.terms.meter.pause(&pause)
+        try:
+            return ConfigSpace(
+                self.terms, self.semantics, is_walk, other.max_configurations, other.max_members
+            )
+        finally:
+            self.terms.meter.resume(&pause)
 
 
 cdef class MaskPart:

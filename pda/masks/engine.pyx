@@ -317,9 +317,7 @@ cdef class MaskEngine:
         if self.fill_space is None or self.fill_space.nbytes() > self.fill_limit:
             self.fill_limit = 0
             with gil:
-                self.fill_space = ConfigSpace(
-                    self.terms, self.context.semantics, False, family.max_configurations, family.max_members
-                )
+                self.fill_space = self.context.new_space(False, family)
         self.fill_config = self.fill_space.copy_of(family, config)
         if not self.fill_limit:  # a deep stack is copied again only when fills have made as much
             self.fill_limit = max(self.fill_bytes, 2 * self.fill_space.nbytes())

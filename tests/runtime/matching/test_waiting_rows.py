@@ -157,6 +157,19 @@ def test_a_deep_stack_is_not_copied_for_each_fill() -> None:
     assert 1 < len(spaces) < 30
 
 
+def test_spaces_may_be_made_at_any_check_of_work() -> None:
+    """A space that is made within a call counts as work, and must not let go of the interpreter's lock there."""
+    compiler = sm.Compiler(sm.Vocabulary([*TOKENS[:256], None], stop_ids=[256]))
+    compiled = compiler.compile(sm.Grammar.from_ebnf('root ::= "(" root ")" | "[" root "]" | "1"'))
+    store = compiled._automaton.store
+    store.masks.fill_bytes = 0
+    store.masks.set_budget(0)  # each fill drops all masks, so it makes both spaces
+    rng, mask = random.Random(1), sm.allocate_token_bitmask(2001, 257)
+    for _ in range(12):
+        assert all(compiled.matcher().fill_draft_bitmask(rng.choices(b"([", k=2000), mask=mask))
+    assert store.counts()["drops"] > 5_000
+
+
 @needs_datapack
 def test_slices_together_do_hardly_more_work() -> None:
     """A walk from thousands of places is continued, without collecting them again in each slice."""
