@@ -306,6 +306,7 @@ cdef class MaskEngine:
         them save work at the next tokens, so a small family keeps them. If a family is large, fills work on
         copies of its configurations in a space of their own, which is dropped from time to time.
         """
+        cdef size_t held = 0
         self.terms.meter.set_limit(ENDLESS, True)
         self.walker.forget_cut()
         self.phase = WALKING
@@ -314,13 +315,20 @@ cdef class MaskEngine:
         self.is_copied = family.nbytes() > self.fill_bytes
         if not self.is_copied:
             return self.begin_on(family, config)
-        if self.fill_space is None or self.fill_space.nbytes() > self.fill_limit:
-            self.fill_limit = 0
+        if (
+            self.fill_space is None
+            or self.fill_space.nbytes() > self.fill_limit
+            or 2 * self.fill_space.configs.size() > family.max_configurations
+        ):
+            self.fill_limit = self.fill_bytes
             with gil:
                 self.fill_space = self.context.new_space(False, family)
+        else:
+            held = self.fill_space.nbytes()
         self.fill_config = self.fill_space.copy_of(family, config)
-        if not self.fill_limit:  # a deep stack is copied again only when fills have made as much
-            self.fill_limit = max(self.fill_bytes, 2 * self.fill_space.nbytes())
+        if self.fill_space.nbytes() >= held + held // 2:
+            # a deep stack, of whichever matcher, is copied again only when fills have made as much
+            self.fill_limit = max(self.fill_limit, 2 * self.fill_space.nbytes())
         return self.begin_on(self.fill_space, self.fill_config)
 
     cdef int begin_on(self, ConfigSpace space, ConfigId config) except FAILED nogil:

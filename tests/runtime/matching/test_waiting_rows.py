@@ -170,6 +170,24 @@ def test_spaces_may_be_made_at_any_check_of_work() -> None:
     assert store.counts()["drops"] > 5_000
 
 
+def test_a_deep_stack_is_not_copied_for_each_fill_beside_a_shallow_one() -> None:
+    compiled = sm.Compiler(VOCABULARY).compile(
+        sm.Grammar.from_ebnf('root ::= "(" root ")" | "[" root "]" | "1"')
+    )
+    masks = compiled._automaton.store.masks
+    masks.fill_bytes = 10_000
+    deep, shallow, mask = compiled.matcher(), compiled.matcher(), sm.allocate_token_bitmask(1, SIZE)
+    assert deep.accept_string("(" * 2000) and shallow.accept_string("[")
+    spaces: list[Any] = []
+    for byte in random.Random(1).choices(b"([", k=100):
+        for matcher in (shallow, deep):
+            matcher.fill_next_token_bitmask(mask)
+            if not spaces or masks.fill_space is not spaces[-1]:
+                spaces.append(masks.fill_space)
+            assert matcher.accept_token(byte)
+    assert len(spaces) < 5
+
+
 @needs_datapack
 def test_slices_together_do_hardly_more_work() -> None:
     """A walk from thousands of places is continued, without collecting them again in each slice."""
