@@ -82,16 +82,19 @@ cdef class MaskContext:
         return 0
 
     cdef ConfigSpace new_space(self, bint is_walk, ConfigSpace other):
-        """Return an empty space with the limits of another one."""
+        """Return an empty space with the limits of another one. It is dropped, so no request is charged for it."""
         cdef Pause pause
+        cdef ConfigSpace space
         # its first frame counts as work, and a check of work may let go of the interpreter's lock
         self.terms.meter.pause(&pause)
         try:
-            return ConfigSpace(
+            space = ConfigSpace(
                 self.terms, self.semantics, is_walk, other.max_configurations, other.max_members
             )
         finally:
             self.terms.meter.resume(&pause)
+        space.graph.is_charged = space.table.is_charged = False
+        return space
 
 
 cdef class MaskPart:

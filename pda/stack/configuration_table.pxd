@@ -67,6 +67,7 @@ cdef class FrameGraph:
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk
+    cdef bint is_charged        # requests pay for the memory: it is kept, and not dropped like that of walks
     cdef bint counts                    # some frame is that of a text whose tokens are counted
     cdef bint is_summary                # a frame stands for many, and may lead back to itself
     cdef Growing[Edge] edges
@@ -187,6 +188,7 @@ cdef class ConfigTable:
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk
+    cdef bint is_charged        # as for frames
     cdef Growing[Config] configs
     cdef Growing[Member] members
     cdef Growing[Pop] pops

@@ -41,6 +41,7 @@ cdef class FrameGraph:
         self.terms = terms
         self.semantics = semantics
         self.is_walk = is_walk
+        self.is_charged = not is_walk
         self.counts = False
         self.is_summary = is_summary
         edge.continuation = BOTTOM_CONTINUATION
@@ -77,7 +78,7 @@ cdef class FrameGraph:
                 if i == n:
                     return id
             id = self.frame_index.next(probe)
-        if not self.is_walk:
+        if self.is_charged:
             self.terms.meter.hold(sizeof(Frame) + ENTRY_BYTES + sizeof(Edge) * n)
         id = <int32_t>self.frames.size()
         frame.first = <int32_t>self.edges.size()
@@ -361,6 +362,7 @@ cdef class ConfigTable:
         self.terms = terms
         self.semantics = semantics
         self.is_walk = is_walk
+        self.is_charged = not is_walk
         self.max_configurations = max_configurations
         self.draft = ConfigDraft(max_members)
         self.intern(self.draft, 0)      # DEAD
@@ -454,8 +456,7 @@ cdef class ConfigTable:
         cdef SemId sem
         if self.configs.size() >= self.max_configurations:
             raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
-        if not self.is_walk:
-            # those of walks go with the masks
+        if self.is_charged:
             self.terms.meter.hold(
                 sizeof(Config) + ENTRY_BYTES + sizeof(Member) * n + sizeof(Pop) * draft.pops.size()
             )

@@ -685,8 +685,7 @@ cdef class ByteSteps:
             self.drafted.end(), self.closure.draft.members.begin(), self.closure.draft.members.end()
         )
         closed = self.closure.close()
-        if not self.closure.is_walk:
-            # those of walks go with the masks
+        if self.table.is_charged:
             self.terms.meter.hold(DRAFT_BYTES + n * sizeof(Member))
         self.draft_index.put(probe, <int32_t>self.closed.size())
         self.closed.push_back(closed)
@@ -742,7 +741,7 @@ cdef class ByteSteps:
                 self.table.configs[config].map = MAP_EACH
                 return NEVER_A_ROW
             map = self.terms.classes.map_meet(map, self.terms.classes_of(self.table.members[i].state))
-        if not self.table.is_walk:
+        if self.table.is_charged:
             self.terms.meter.hold(4 * self.terms.classes.maps[map].count)
         c.row = <int32_t>self.table.rows.size()
         self.table.configs[config].row = c.row

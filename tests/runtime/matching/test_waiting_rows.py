@@ -188,6 +188,26 @@ def test_a_deep_stack_is_not_copied_for_each_fill_beside_a_shallow_one() -> None
     assert len(spaces) < 5
 
 
+def test_requests_are_not_charged_for_copies() -> None:
+    """What fills make on copies is dropped with these: they take no more than in the family itself."""
+    compiled = sm.Compiler(VOCABULARY).compile(
+        sm.Grammar.from_ebnf('root ::= "(" root ")" | "[" root "]" | "1"')
+    )
+    masks = compiled._automaton.store.masks
+    mask = sm.allocate_token_bitmask(1, SIZE)
+    charged = []
+    for fill_bytes in (1 << 30, 0):
+        masks.fill_bytes = fill_bytes
+        matcher, taken = compiled.matcher(), 0
+        for byte in random.Random(fill_bytes).choices(b"([", k=200):
+            left = matcher.account.memory_left
+            matcher.fill_next_token_bitmask(mask)
+            taken += left - matcher.account.memory_left
+            assert matcher.accept_token(byte)
+        charged.append(taken)
+    assert charged[1] <= charged[0] + 2_000  # of new spaces, empty ones
+
+
 @needs_datapack
 def test_slices_together_do_hardly_more_work() -> None:
     """A walk from thousands of places is continued, without collecting them again in each slice."""
