@@ -8,7 +8,8 @@ dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
@@ -654,31 +655,69 @@ def _few_names(keys: KeySet) -> list[str] | None:
 
 # -- what holds of one value without a choice: types, atoms, the order of members --------------------------
 
+ENDLESS = "the schema refers to itself for the same value, without end"
+
 
 def kinds(algebra: Algebra, literal: int) -> int:
     """Return which of the types array and object a literal may allow, once its scalar values are known.
 
     An omitted type has no form. To find this out later, every alternative would have to be checked.
-    Raises: SchemaError if the literal refers to itself; UnsupportedSchemaError beyond ``MAX_IN_PLACE`` levels.
-    Cost: linear in the subschemas for the same value.
+    Raises: SchemaError if the literal refers to itself.
+    Cost: linear in the subschemas for the same value. No recursion, since chains of references may be long.
     """
     if literal < 0:
         return ARRAY | OBJECT
-    node = algebra.node(literal)
-    if node.kinds < 0:
-        algebra.check_cycles(node)  # which bounds the recursion
-        found: int = node.mask & (ARRAY | OBJECT)
-        for part in node.parts if found else ():
-            if part[0] == PART_ALL:
-                for inner in part[1]:
-                    found &= kinds(algebra, inner)
-            elif part[0] == PART_SOME or part[0] == PART_ONE:
-                some = 0
-                for inner in part[1]:
-                    some |= kinds(algebra, inner)
-                found &= some
-        node.kinds = found
-    return node.kinds
+    answer = algebra.nodes[literal].kinds
+    if answer >= 0:
+        return answer
+    asked = [_Asked(_asking(algebra, literal), literal)]
+    open_literals = {literal}
+    while asked:
+        spend(2)
+        try:
+            inner = asked[-1].questions.send(None if asked[-1].is_new else answer)
+        except StopIteration as end:
+            finished = asked.pop()
+            open_literals.discard(finished.literal)
+            answer = algebra.nodes[finished.literal].kinds = end.value
+            continue
+        asked[-1].is_new = False
+        answer = ARRAY | OBJECT if inner < 0 else algebra.nodes[inner].kinds
+        if answer < 0:
+            if inner in open_literals:
+                raise SchemaError(algebra.nodes[inner].where, "$ref", ENDLESS)
+            asked.append(_Asked(_asking(algebra, inner), inner))
+            open_literals.add(inner)
+    return answer
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A literal whose kinds are being computed, which depends on those of others."""
+
+    questions: Generator[int, int | None, int]
+    literal: int
+    is_new: bool = True
+
+
+def _asking(algebra: Algebra, literal: int) -> Generator[int, int | None, int]:
+    """Compute the kinds of a literal. Yields each literal that they depend on, and receives its kinds."""
+    node = algebra.nodes[literal]
+    if not node.ready:
+        algebra.node(literal)
+    found: int = node.mask & (ARRAY | OBJECT)
+    for part in node.parts if found else ():
+        if part[0] == PART_ALL:
+            for inner in part[1]:
+                found &= (yield inner) or 0
+        elif part[0] == PART_SOME or part[0] == PART_ONE:
+            some = 0
+            for inner in part[1]:
+                some |= (yield inner) or 0
+                if some == ARRAY | OBJECT:
+                    break
+            found &= some
+    return found
 
 
 def in_order(

@@ -199,6 +199,22 @@ def test_an_object_that_stands_in_a_schema_twice_has_the_report_that_it_had() ->
         assert report.notes[:-1] == read_schema(schema, asked())[1].notes
 
 
+def test_long_chains_of_references_need_no_stack() -> None:
+    chain = {"c0": {"type": ["string", "object"]}}
+    chain |= {
+        f"c{i}": {"allOf": [{"$ref": f"#/$defs/c{i - 1}"}], "minLength": i % 7} for i in range(1, 1_001)
+    }
+    names = {
+        f"p{i:05}": {"type": "object", "minProperties": 1, "propertyNames": {"$ref": f"#/$defs/c{i}"}}
+        for i in range(40, 1_001, 40)
+    }
+    grammar = sm.Grammar.from_json_schema(
+        {"$defs": chain, "type": "object", "properties": {**names, "zz": {"$ref": "#/$defs/c1000"}}}
+    )
+    assert grammar.accepts('{"zz": "abcdef"}')
+    assert not grammar.accepts('{"zz": "a"}')
+
+
 def test_long_lists_are_work() -> None:
     few = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}
     many = {**few, "required": ["a"] * 100_000, "properties": {"a": {"type": ["null"] * 100_000}}}
