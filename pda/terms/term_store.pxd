@@ -40,7 +40,7 @@ cdef class Constructors:
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except ID_FAILED nogil
     cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except ID_FAILED nogil
     cdef TermId mk_and(self, TermTable table, vector[TermId]& items) except ID_FAILED nogil
-    cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth) except FAILED nogil
+    cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth, int* left) except FAILED nogil
     cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except FAILED nogil
     cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except FAILED nogil
     cdef TermId mk_not(self, TermTable table, TermId item) except ID_FAILED nogil

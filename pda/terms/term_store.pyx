@@ -344,7 +344,8 @@ cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) noexcept n
 
 
 cdef enum:
-    MAX_NESTED_OPERANDS = 30    # alternatives of intersections of alternatives … that `is_in_star` visits
+    MAX_NESTED_OPERANDS = 30    # alternatives of intersections of alternatives … within one another
+    MAX_OPERANDS = 300          # of them all, that `is_in_star` visits in one operand
 
 
 cdef inline bint is_star(TermTable table, TermId t) noexcept nogil:
@@ -782,6 +783,7 @@ cdef class Constructors:
         cdef uint64_t words[4]
         cdef size_t i, j
         cdef int32_t k, sets = 0, repeats = 0
+        cdef int left
         cdef Nullability nu = ALWAYS
         cdef Term t
         cdef bint empty_string = False
@@ -826,7 +828,8 @@ cdef class Constructors:
                 return EMPTY
             if t.kind == K_NOT and is_star(table, t.negated) and self.rules.simplifier != NULL:
                 for j in range(items.size()):
-                    if self.is_in_star(table, items[j], t.negated, 0):
+                    left = MAX_OPERANDS
+                    if self.is_in_star(table, items[j], t.negated, 0, &left):
                         return EMPTY
         if items.size() > 1:
             self.drop_any_text(table, items)
@@ -838,19 +841,21 @@ cdef class Constructors:
         sort(items.begin(), items.end())
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
 
-    cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth) except FAILED nogil:
+    cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth, int* left) except FAILED nogil:
         """Return whether a term is found to be a subset of x*: what a search leaves, which ends in x*.
 
-        ``depth``: operands that it is nested in. Cost: a search for each operand that ends in x*, cached.
+        ``depth``: operands that it is nested in. ``left``: operands that may still be visited, since shared ones are
+        visited again. Cost: a search for each operand that ends in x*, cached.
         """
         cdef Term u = table.terms[t]
         cdef int32_t k
-        if u.kind == K_NOT or depth > MAX_NESTED_OPERANDS:
+        left[0] -= 1
+        if u.kind == K_NOT or depth > MAX_NESTED_OPERANDS or left[0] < 0:
             return False
         if u.kind == K_AND or u.kind == K_ALT and u.flags & F_BOOL:
             table.meter.spend(u.operands.count)
             for k in range(u.operands.count):
-                if self.is_in_star(table, table.kids[u.operands.first + k], star, depth + 1) != (u.kind == K_ALT):
+                if self.is_in_star(table, table.kids[u.operands.first + k], star, depth + 1, left) != (u.kind == K_ALT):
                     return u.kind == K_AND
             return u.kind == K_ALT
         return ends_in(table, t, star) and self.rules.is_subset(self.rules.simplifier, table, t, star)

@@ -77,6 +77,24 @@ def test_terms_of_one_of_many_patterns_grow_linearly() -> None:
     assert terms[12] < 4 * terms[4]
 
 
+def test_operands_that_share_theirs_are_visited_a_bounded_number_of_times() -> None:
+    """Nested intersections of shared ones beside a complement: as a tree, each level has four times the operands."""
+    rules, level = ["star ::= [a-y]*"], [f"b{i}" for i in range(4)]
+    rules += [f"b{i} ::= [a-z]{{40}} [{chr(97 + i)}-y] star" for i in range(4)]
+    for depth in range(8):
+        inner = " & ".join(level)
+        level = [f"l{depth}x{i}" for i in range(4)]
+        rules += [
+            f"{name} ::= ({inner}) | [a-y]{{{41 + depth}}} [{chr(97 + i)}-x] star"
+            for i, name in enumerate(level)
+        ]
+    rules.append(f"root ::= {' & '.join(level)} & !star")
+    matcher = stackmask.Compiler(BYTES).compile(stackmask.Grammar.from_ebnf("\n".join(rules))).matcher()
+    left = matcher.account.left
+    assert matcher.accept_string("abcdefghijklmnopqrst")
+    assert left - matcher.account.left < 3_000_000
+
+
 def test_masks_are_those_of_a_store_that_forgets() -> None:
     """A store whose masks are dropped all the time, and one that keeps them, have the same rows."""
     rng = random.Random(11)
