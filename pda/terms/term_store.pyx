@@ -328,7 +328,7 @@ cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
     return True
 
 
-cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) noexcept nogil:
+cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) except FAILED nogil:
     """Return whether the intersection of sorted terms is a subset of another term, as far as the operands show it."""
     cdef Term u = table.terms[t]
     cdef int32_t k
@@ -345,7 +345,7 @@ cdef bint is_within(TermTable table, vector[TermId]& items, TermId t) noexcept n
 
 cdef enum:
     MAX_NESTED_OPERANDS = 30    # alternatives of intersections of alternatives … within one another
-    MAX_OPERANDS = 300          # of them all, that `is_in_star` visits in one operand
+    MAX_OPERANDS = 300          # terms within one operand that `is_in_star` visits
 
 
 cdef inline bint is_star(TermTable table, TermId t) noexcept nogil:
@@ -354,9 +354,15 @@ cdef inline bint is_star(TermTable table, TermId t) noexcept nogil:
     return u.kind == K_REP and u.rep.low == 0 and u.rep.high == UNBOUNDED
 
 
-cdef bint ends_in(TermTable table, TermId t, TermId end) noexcept nogil:
-    """Return whether the first alternative of a term ends in another term."""
+cdef bint ends_in(TermTable table, TermId t, TermId end, int* left) except FAILED nogil:
+    """Return whether the first alternative of a term ends in another term.
+
+    ``left``: terms that may still be visited.
+    """
     while t != end:
+        left[0] -= 1
+        if left[0] < 0:
+            return False
         if table.terms[t].kind == K_SEQ:
             t = table.terms[t].seq.rest
         elif table.terms[t].kind == K_ALT:
@@ -844,7 +850,7 @@ cdef class Constructors:
     cdef bint is_in_star(self, TermTable table, TermId t, TermId star, int depth, int* left) except FAILED nogil:
         """Return whether a term is found to be a subset of x*: what a search leaves, which ends in x*.
 
-        ``depth``: operands that it is nested in. ``left``: operands that may still be visited, since shared ones are
+        ``depth``: operands that it is nested in. ``left``: terms that may still be visited, since shared ones are
         visited again. Cost: a search for each operand that ends in x*, cached.
         """
         cdef Term u = table.terms[t]
@@ -858,7 +864,7 @@ cdef class Constructors:
                 if self.is_in_star(table, table.kids[u.operands.first + k], star, depth + 1, left) != (u.kind == K_ALT):
                     return u.kind == K_AND
             return u.kind == K_ALT
-        return ends_in(table, t, star) and self.rules.is_subset(self.rules.simplifier, table, t, star)
+        return ends_in(table, t, star, left) and self.rules.is_subset(self.rules.simplifier, table, t, star)
 
     cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except FAILED nogil:
         """Remove "any well-formed text", which complements add, if another operand implies it."""

@@ -95,6 +95,15 @@ def test_operands_that_share_theirs_are_visited_a_bounded_number_of_times() -> N
     assert left - matcher.account.left < 3_000_000
 
 
+def test_a_long_sequence_beside_a_complement_is_not_visited_at_each_byte() -> None:
+    """The search for what a sequence ends in is bounded."""
+    rule = "root ::= (" + "[a-y] [a-w] " * 4_000 + "[z]? star) & !star\nstar ::= [a-y]*"
+    matcher = stackmask.Compiler(BYTES).compile(stackmask.Grammar.from_ebnf(rule)).matcher()
+    left = matcher.account.left
+    assert matcher.accept_string("ab" * 100)
+    assert left - matcher.account.left < 12_000_000
+
+
 def test_masks_are_those_of_a_store_that_forgets() -> None:
     """A store whose masks are dropped all the time, and one that keeps them, have the same rows."""
     rng = random.Random(11)
