@@ -38,14 +38,14 @@ LONG = 20  # tokens from which a walk begins to close; some begin at a multiple 
 LIMIT = 120
 TRIES = 300
 MASKED = 0.002  # of the steps also make the mask
-BEGIN = {  # where an operand, a table or a query may begin
+OPERAND = {  # where an operand, a table or a query may begin
     "SELECT ": 6, "SELECT DISTINCT ": 1, "(SELECT ": 3, "VALUES (": 0.4, "WITH q AS (": 1.5, "WITH RECURSIVE r(c1) AS (": 0.5,
     "NOT ": 0.2, "EXISTS (": 0.5, "CASE WHEN ": 0.4, "CAST(": 0.3, "(": 0.7, "*": 3, "count(*)": 2, "count(": 1, "sum(": 1,
     "max(": 1, "group_concat(": 0.3, "lower(": 0.5, "coalesce(": 0.4, "rank() OVER (": 0.5, "row_number() OVER (": 0.3,
     "lag(": 0.2, "ORDER BY ": 1, "PARTITION BY ": 1, "DISTINCT ": 0.3, "1": 2, "2": 0.4, "7": 0.1, "'x'": 1, '"no name"': 0.2,
     "NULL": 0.2, "T1.": 4, "T2.": 2, "q": 1, "r": 1, "c1": 0.5, "total": 0.3, "-": 0.1, ")": 1, "T1.*": 0.5, "T1": 0.3, "T2": 0.3,
 }  # fmt: skip
-BEHIND = {  # where an operand may end
+AFTER_OPERAND = {  # where an operand may end
     ", ": 4, " FROM ": 14, " WHERE ": 3, " JOIN ": 6, " LEFT JOIN ": 1, " CROSS JOIN ": 0.5, " NATURAL JOIN ": 1, " ON ": 10,
     " USING (": 3, " AS ": 1, " AS T1": 3, " AS T2": 2, " T1": 0.5, " AS c1": 1, " AS total": 1, " = ": 2, " > ": 1, " + ": 1, " || ": 0.3, " AND ": 1.5, " OR ": 0.5,
     " IS NULL": 0.4, " IS NOT ": 0.2, " IN (": 0.7, " NOT IN (": 0.3, " LIKE ": 0.3, " BETWEEN ": 0.3, " GROUP BY ": 2,
@@ -102,7 +102,7 @@ def _quoted(name: str) -> str:
 def vocabulary(tables: Tables) -> tuple[sm.Vocabulary, list[str | None]]:
     """Return the vocabulary of a schema, and the texts that are no single bytes by their ids."""
     names = list(dict.fromkeys([*tables, *(column for columns in tables.values() for column in columns)]))
-    pieces = [piece for some in (BEGIN, BEHIND, CLOSING) for piece in some]
+    pieces = [piece for some in (OPERAND, AFTER_OPERAND, CLOSING) for piece in some]
     for name in names:
         pieces += [name, f'"{name}"', f"{name}."] if re.fullmatch(r"[A-Za-z_]\w*", name) else [f"`{name}`"]
     pieces = list(dict.fromkeys(piece for piece in pieces if len(piece.encode()) > 1))
@@ -136,20 +136,20 @@ class Walker:
             weights = [self._weight(token, *key) for token in range(len(self.pieces))]
             self.weights[key] = list(itertools.accumulate(weights))
 
-    def _weight(self, token: int, closing: bool, behind: bool) -> float:
+    def _weight(self, token: int, closing: bool, is_after_operand: bool) -> float:
         """Return how likely a token is. All names together are as likely as a few words."""
         if token == self.stop:
             return 300 if closing else 3
         piece = self.pieces[token] or chr(token)
         if closing and piece in CLOSING:
-            return CLOSING[piece] if behind == (piece[0] in " ),.") or piece == ")" else 0.001
-        known = (BEHIND if behind else BEGIN).get(piece)
+            return CLOSING[piece] if is_after_operand == (piece[0] in " ),.") or piece == ")" else 0.001
+        known = (AFTER_OPERAND if is_after_operand else OPERAND).get(piece)
         if known is not None:
             return known * (0.1 if closing else 1)
-        if piece.removesuffix(".") in self.tables and not behind:
+        if piece.removesuffix(".") in self.tables and not is_after_operand:
             return 20 / len(self.tables)
         if piece.strip('"`') in self.names:
-            return (0.005 if behind else 20) / len(self.names)
+            return (0.005 if is_after_operand else 20) / len(self.names)
         return 0.01 if token >= 256 else 0.00003
 
     def _useful(self, text: str) -> dict[int, int]:
@@ -169,19 +169,19 @@ class Walker:
         """
         matcher = self.compiled.matcher()
         text = b""
-        behind = False
+        is_after_operand = False
         long = self.choice.choice((LONG // 4, LONG // 2, LONG, LONG, 2 * LONG))
         for n in range(LIMIT):
-            token = self._next(matcher, n > long, behind, text)
+            token = self._next(matcher, n > long, is_after_operand, text)
             if token == self.stop:
                 return text.decode()
             piece = self.pieces[token] or chr(token)
-            behind = piece[-1].isalnum() or piece[-1] in "_)'\"`]*"
+            is_after_operand = piece[-1].isalnum() or piece[-1] in "_)'\"`]*"
             text += bytes([token]) if token < 256 else piece.encode()
         self.unended = text.decode("utf-8", "replace")
         return None
 
-    def _next(self, matcher: sm.Matcher, closing: bool, behind: bool, text: bytes) -> int:
+    def _next(self, matcher: sm.Matcher, closing: bool, is_after_operand: bool, text: bytes) -> int:
         if self.choice.random() < MASKED:
             self.masks += 1
             matcher.fill_next_token_bitmask(self.mask)
@@ -189,7 +189,7 @@ class Walker:
             for token in self.choice.sample(range(len(self.pieces)), 20):
                 fork = matcher.fork()
                 assert bool(fork.accept_token(token)) == bool(bits[token]), (text, self.pieces[token], token)
-        weights = self.weights[closing, behind]
+        weights = self.weights[closing, is_after_operand]
         if SOURCE.search(text) and self.choice.random() < 0.7:
             useful = self._useful(text.decode("utf-8", "replace"))
             if useful and matcher.accept_token(
@@ -203,7 +203,7 @@ class Walker:
         for token in self.choice.sample(range(len(self.pieces)), len(self.pieces)):
             if matcher.accept_token(token):
                 return token
-        raise AssertionError(f"a dead end behind {text!r}")
+        raise AssertionError(f"a dead end after {text!r}")
 
 
 def walked(
