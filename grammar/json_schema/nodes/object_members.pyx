@@ -238,7 +238,7 @@ cpdef list write_chain(
         return list(alone)
     while first < total - 1 and not (<Member?>members[first]).required:
         first += 1
-    # behind the last member that may come first there is one way on: all in one
+    # after the last member that may come first, the rest is one expression
     after = [write_item(<Member?>members[i], written[i], comma) for i in range(first + 1, total)] + rest
     if not first:
         options.append(sequence((blank, written[0], *after)))
